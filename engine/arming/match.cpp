@@ -568,9 +568,14 @@ void Matcher::find_stripped()
     }
 }
 
+std::vector<const Probe*> expected_probes(const Script& script)
+{
+    return script.missing == Script::Missing::ignore ? std::vector<const Probe*>() : probes_with_sites(script);
+}
+
 std::vector<const Probe*> Matcher::unmatched() const
 {
-    std::vector<const Probe*> found = probes_with_sites(script_);
+    std::vector<const Probe*> found = expected_probes(script_);
     std::erase_if(found, [this](const Probe* probe) { return matched_.contains(probe); });
     return found;
 }

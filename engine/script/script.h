@@ -313,8 +313,13 @@ struct Script {
     std::string source;
     std::vector<Map> maps; ///< in the order of their first mention
     std::vector<Clause> clauses;
-    size_t statements = 0;               ///< how many numbers they have
-    bool prints_maps = true;             ///< at the end: config's print_maps_on_exit
+    size_t statements = 0;   ///< how many numbers they have
+    bool prints_maps = true; ///< at the end: config's print_maps_on_exit
+    enum class Missing {
+        error,
+        warn,
+        ignore
+    } missing = Missing::error;          ///< probes that match nothing: config's missing_probes
     std::optional<StackForm> stack_form; ///< of its ustack
     std::vector<std::string> unused;     ///< maps that it declares and does not mention
     size_t parameters = 0;               ///< of its parameters the first so many are used: $2 uses two, $# all

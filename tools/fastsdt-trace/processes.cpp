@@ -443,7 +443,7 @@ std::set<std::string> Processes::refused_names() const
 // Probes that nothing has matched, in no process.
 std::vector<const Probe*> Processes::unmatched() const
 {
-    std::vector<const Probe*> found = engine::probes_with_sites(script_);
+    std::vector<const Probe*> found = engine::expected_probes(script_);
     const auto leave_out = [&](const std::set<const Probe*>& matched) {
         std::erase_if(found, [&](const Probe* probe) { return matched.contains(probe); });
     };

@@ -37,6 +37,12 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto verify_period = std::chrono::seconds(1); ///< for sites that have lost their jump
 
+// Probes that match nothing, where the script does not say that it may be.
+bool is_error(const engine::Script& script, const std::vector<const Probe*>& unmatched)
+{
+    return script.missing == engine::Script::Missing::error && !unmatched.empty();
+}
+
 // Something that is due again and again.
 struct Timer {
     std::chrono::microseconds period{};
@@ -92,7 +98,7 @@ public:
         if (options_.exit_status)
             if (const auto status = processes_.first().exit_status())
                 return *status;
-        return last.complete() && processes_.whole() && processes_.unmatched().empty()
+        return last.complete() && processes_.whole() && !is_error(script_, processes_.unmatched())
                 && (!recorder_ || recorder_->whole())
             ? complete
             : incomplete;
@@ -423,10 +429,10 @@ void choose(Shared& shared, pid_t pid, const Session& session, const Session::Pr
 }
 
 // --pid: without any match there is nothing to wait for.
-void refuse_unmatched(const Session& session, const Options& options)
+void refuse_unmatched(const engine::Script& script, const Session& session, const Options& options)
 {
     const auto unmatched = session.matcher().unmatched();
-    if (options.pid && session.matcher().matched().empty() && !unmatched.empty())
+    if (options.pid && session.matcher().matched().empty() && is_error(script, unmatched))
         give_up(fmt::format("process {}: nothing in it matches {}: {}", options.pid, unmatched[0]->text,
                             session.matcher().instead(*unmatched[0])));
 }
@@ -470,7 +476,7 @@ int run(const Options& options, const engine::Script& script)
     for (const std::string& trouble : session->matcher().troubles())
         say(trouble);
     if (options.dry) {
-        refuse_unmatched(*session, options);
+        refuse_unmatched(script, *session, options);
         const Session::Preview preview = session->preview();
         print_preview(preview, session->probes(), options.json, std::cout);
         for (const Probe* probe : session->matcher().unmatched())
@@ -485,7 +491,7 @@ int run(const Options& options, const engine::Script& script)
             json_output(script, std::cout)->summary(summary);
         else
             std::cout << fmt::format("{} of {} sites can be armed\n", summary.armed, summary.sites);
-        return summary.complete() && session->matcher().unmatched().empty() ? complete : incomplete;
+        return summary.complete() && !is_error(script, session->matcher().unmatched()) ? complete : incomplete;
     }
     if (options.engine == EngineChoice::automatic && !shared.kernel) {
         choose(shared, program.pid(), *session, session->preview());
@@ -493,7 +499,7 @@ int run(const Options& options, const engine::Script& script)
             session = std::make_unique<Session>(script, program.pid(), program.target(), shared.session_options());
     }
     if (!options.follows()) // a descendant may match
-        refuse_unmatched(*session, options);
+        refuse_unmatched(script, *session, options);
     Run run(shared, signals, records);
     run.processes().add(std::move(owned), std::move(session));
     run.processes().add_others();

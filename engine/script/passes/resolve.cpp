@@ -51,11 +51,10 @@ private:
     // What a setting of bpftrace's means here. Most are of BPF and of how bpftrace finds things: they change no result.
     void setting(const ast::Script::Setting& setting)
     {
-        static constexpr std::array<std::string_view, 16> of_bpf = {
+        static constexpr std::array<std::string_view, 15> of_bpf = {
             "cache_user_symbols", "cpp_demangle",  "lazy_symbolication", "license",       "log_size",
             "max_ast_nodes",      "max_bpf_progs", "max_cat_bytes",      "max_probes",    "max_type_res_iterations",
-            "on_stack_limit",     "perf_rb_pages", "show_debug_info",    "symbol_source", "use_blazesym",
-            "missing_probes"};
+            "on_stack_limit",     "perf_rb_pages", "show_debug_info",    "symbol_source", "use_blazesym"};
         const Expression value = setting.value && !std::holds_alternative<ast::Word>(setting.value->node)
             ? this->value(*setting.value)
             : Expression();
@@ -69,6 +68,8 @@ private:
             draft_.script.prints_maps = word ? word->word != "false" : value.number != 0;
             return;
         }
+        if (name == "missing_probes")
+            return missing(word ? word->word : value.text, setting.where);
         if (name == "stack_mode")
             return stack_form(word ? word->word : value.text, setting.where);
         const bool is_usual = (name == "max_strlen" && value.number == int64_t(string_size))
@@ -79,6 +80,16 @@ private:
             kernel_only(setting.where,
                         fmt::format("{} of that value is not in this subset of bpftrace's language", setting.name));
         fail(setting.where, fmt::format("{}: not a known configuration option", setting.name));
+    }
+
+    void missing(std::string_view how, Span where)
+    {
+        static const std::map<std::string_view, Script::Missing> known = {
+            {"error", Script::Missing::error}, {"warn", Script::Missing::warn}, {"ignore", Script::Missing::ignore}};
+        const auto found = known.find(how);
+        if (found == known.end())
+            fail(where, fmt::format("missing_probes is error, warn or ignore, and not \"{}\"", how));
+        draft_.script.missing = found->second;
     }
 
     void clause(const ast::Clause& written)
