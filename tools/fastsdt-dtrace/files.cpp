@@ -102,7 +102,9 @@ void write_file(const std::string& path, std::string_view text)
     struct stat existing;
     if (stat(path.c_str(), &existing) == 0 ? !S_ISREG(existing.st_mode) : lstat(path.c_str(), &existing) == 0) {
         const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-        if (file < 0 || !write_all(file, text) || close(file) != 0)
+        if (file < 0) // as where no link leads to it: OutputFile
+            throw Unusable(fastsdt::Error{std::string("cannot write: ") + std::strerror(errno), path, {}, errno});
+        if (!write_all(file, text) || close(file) != 0)
             fail(path);
         return;
     }
