@@ -305,10 +305,17 @@ Progress accompany(Tracees& tracees, Tracees::Task& task, const ErrandCode& code
     const pid_t pid = tracees.pid(), thread = task.number;
     const auto deadline = Clock::now() + errand_takes;
     std::optional<std::chrono::nanoseconds> before; // as of the first time that it did not come at once
+    std::optional<Clock::time_point> asked;         // since when somebody wants us to end: a thread under way gets some more time
+    const auto is_late = [&] {
+        const auto now = Clock::now();
+        if (asked_to_end() && !asked)
+            asked = now;
+        return now >= deadline || (asked && now >= *asked + fetched_within);
+    };
     // To its next stop. False: it does not come to one.
     const auto go_on = [&] {
         bool stopped = tracees.go_on(task, PTRACE_SYSCALL, Clock::now() + look_again);
-        while (!stopped && !task.stopped && !tracees.is_gone(task) && !asked_to_end() && Clock::now() < deadline) {
+        while (!stopped && !task.stopped && !tracees.is_gone(task) && !is_late()) {
             const auto now = computed(pid, thread);
             if (now - before.value_or(now) >= errand_computes)
                 break;
@@ -433,8 +440,14 @@ std::vector<int64_t> send(pid_t pid, int opened, const std::vector<Call>& calls,
     const Progress progress = accompany(tracees, task, code, calls.size(), seen, gate);
     // Whoever asks us to end waits so long: the thread may stand in our code, and on a busy machine gets a processor late.
     tracees.heed_signals(false);
-    // To a stop from which an interrupted system call is begun again. One that keeps running in the kernel comes home by itself later.
-    const bool rests_now = (!progress.done && !progress.lost) || tracees.rest(task, Clock::now() + fetched_within);
+    // To a stop from which an interrupted system call is begun again. One that keeps running in the kernel comes home by itself later, and so
+    // does one that has made some of the calls: what it has opened it closes on its way.
+    const auto is_before_calls = [&] {
+        const uint64_t at = program_counter(Tracees::registers(thread));
+        return at >= code.start && at < code.after_calls.front();
+    };
+    const bool rests_now = (!progress.done && !progress.lost)
+        || (tracees.rest(task, Clock::now() + fetched_within) && (progress.done || is_before_calls()));
     if (rests_now) {
         Tracees::set_registers(thread, home);
         Tracees::set_wide_vectors(thread, vectors);
