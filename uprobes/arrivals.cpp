@@ -4,6 +4,8 @@
 // perf_event_mmap_event() and perf_event_task() in kernel/events/core.c.
 #include "arrivals.h"
 
+#include "perf_ring.h"
+
 #include <algorithm>
 #include <bit>
 #include <cerrno>
@@ -12,7 +14,6 @@
 #include <iterator>
 #include <linux/perf_event.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -27,33 +28,11 @@ size_t ring_size(size_t processors)
     return std::bit_floor(std::clamp(all / processors, least, most));
 }
 
-template <class Number>
-Number number_at(const std::vector<char>& record, size_t at)
-{
-    Number number{};
-    if (at + sizeof number <= record.size())
-        std::memcpy(&number, record.data() + at, sizeof number);
-    return number;
-}
-
 } // namespace
 
 struct Arrivals::Ring {
     Descriptor event;
-    perf_event_mmap_page* head = nullptr; // a page, and behind it the records
-    size_t size = 0;                      // of those
-    size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-
-    explicit Ring(size_t size) : size(size) {}
-    Ring(Ring&& other) noexcept
-        : event(std::move(other.event)), head(std::exchange(other.head, nullptr)), size(other.size)
-    {}
-    Ring& operator=(Ring&&) = delete;
-    ~Ring()
-    {
-        if (head)
-            munmap(head, page + size);
-    }
+    std::unique_ptr<PerfRing> memory; // goes first
 };
 
 Arrivals::~Arrivals() = default;
@@ -75,18 +54,16 @@ std::unique_ptr<Arrivals> Arrivals::open()
     attr.wakeup_watermark = 1; // bytes: with each record
     const long processors = sysconf(_SC_NPROCESSORS_CONF);
     for (int cpu = 0; cpu < processors; ++cpu) {
-        Ring ring(ring_size(static_cast<size_t>(processors)));
+        Ring ring;
         ring.event =
             Descriptor(static_cast<int>(syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC)));
         if (!ring.event && errno == ENODEV) // a processor that is switched off
             continue;
         if (!ring.event)
             return nullptr;
-        void* const memory =
-            mmap(nullptr, ring.page + ring.size, PROT_READ | PROT_WRITE, MAP_SHARED, ring.event.get(), 0);
-        if (memory == MAP_FAILED)
+        ring.memory = PerfRing::map(ring.event.get(), ring_size(static_cast<size_t>(processors)));
+        if (!ring.memory)
             return nullptr;
-        ring.head = static_cast<perf_event_mmap_page*>(memory);
         epoll_event readable{};
         readable.events = EPOLLIN;
         if (epoll_ctl(arrivals->readiness_.get(), EPOLL_CTL_ADD, ring.event.get(), &readable) < 0)
@@ -98,47 +75,28 @@ std::unique_ptr<Arrivals> Arrivals::open()
 
 void Arrivals::read(Ring& ring, std::vector<Event>& to)
 {
-    const char* const records = reinterpret_cast<const char*>(ring.head) + ring.page;
-    const size_t size = ring.size;
-    const uint64_t end = __atomic_load_n(&ring.head->data_head, __ATOMIC_ACQUIRE);
-    uint64_t at = ring.head->data_tail;
-    const auto copy = [&](size_t length) {
-        std::vector<char> bytes(length);
-        for (size_t done = 0; done < length;) { // it may go over the ring's end
-            const size_t from = (at + done) % size, part = std::min(length - done, size - from);
-            std::memcpy(bytes.data() + done, records + from, part);
-            done += part;
-        }
-        return bytes;
-    };
-    while (at < end) {
-        perf_event_header header{};
-        std::memcpy(&header, copy(sizeof header).data(), sizeof header);
-        if (header.size < sizeof header)
-            break;
-        const std::vector<char> record = copy(header.size);
-        at += header.size;
+    ring.memory->read([&](const perf_event_header& header, const PerfRing::Record& record) {
         Event event;
-        event.pid = number_at<pid_t>(record, 8);
-        event.time = number_at<uint64_t>(record, record.size() - sizeof(uint64_t)); // sample_id_all puts it last
+        event.pid = PerfRing::number_at<pid_t>(record, 8);
+        event.time =
+            PerfRing::number_at<uint64_t>(record, record.size() - sizeof(uint64_t)); // sample_id_all puts it last
         if (header.type == PERF_RECORD_LOST) {
             lost_ = true;
         } else if (header.type == PERF_RECORD_FORK) { // pid, ppid, tid, ptid, time
-            event.parent = number_at<pid_t>(record, 12);
+            event.parent = PerfRing::number_at<pid_t>(record, 12);
             if (event.parent != event.pid) // a thread else
                 to.push_back(std::move(event));
         } else if (header.type
                    == PERF_RECORD_MMAP2) { // pid, tid, addr, len, pgoff, maj, min, ino, generation, prot, flags, name
             constexpr size_t inode_at = 48, name_at = 72;
-            event.inode = number_at<uint64_t>(record, inode_at);
+            event.inode = PerfRing::number_at<uint64_t>(record, inode_at);
             if (record.size() > name_at + sizeof(uint64_t)) {
                 const char* const name = record.data() + name_at;
                 event.file.assign(name, strnlen(name, record.size() - name_at - sizeof(uint64_t)));
                 to.push_back(std::move(event));
             }
         }
-    }
-    __atomic_store_n(&ring.head->data_tail, end, __ATOMIC_RELEASE);
+    });
 }
 
 std::vector<Arrivals::Event> Arrivals::take()

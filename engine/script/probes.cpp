@@ -59,9 +59,10 @@ void file_and_name(Probe& probe, const std::string& file, const std::string& nam
         take_offset(probe);
 }
 
-// interval:s:N, or interval:Ns as newer ones have it.
-void interval(Probe& probe, std::vector<std::string> parts)
+// interval:s:N, or interval:Ns as newer ones have it; profile the same.
+void period(Probe& probe, std::vector<std::string> parts)
 {
+    const std::string_view name = probe.kind == Probe::Kind::profile ? "profile" : "interval";
     if (parts.size() == 2) {
         const size_t digits = std::min(parts[1].find_first_not_of("0123456789"), parts[1].size());
         parts = {parts[0], parts[1].substr(digits), parts[1].substr(0, digits)};
@@ -69,13 +70,14 @@ void interval(Probe& probe, std::vector<std::string> parts)
     if (parts.size() != 3 || parts[2].empty()
         || !std::all_of(parts[2].begin(), parts[2].end(), [](char c) { return c >= '0' && c <= '9'; })
         || (parts[1] != "s" && parts[1] != "ms" && parts[1] != "us" && parts[1] != "hz"))
-        fail(probe.where, "an interval is interval:s:N, interval:ms:N, interval:us:N or interval:hz:N");
+        fail(probe.where,
+             fmt::format("{1} {0} is {0}:s:N, {0}:ms:N, {0}:us:N or {0}:hz:N", name, name == "interval" ? "an" : "a"));
     constexpr uint64_t most = 1'000'000'000; // some 11 days of ms, 30 years of s
     uint64_t number = 0;
     for (char c : parts[2])
         number = std::min(number * 10 + static_cast<uint64_t>(c - '0'), most + 1);
     if (number == 0 || number > most)
-        fail(probe.where, fmt::format("an interval is from 1 to {}", most));
+        fail(probe.where, fmt::format("{} {} is from 1 to {}", name == "interval" ? "an" : "a", name, most));
     constexpr uint64_t million = 1'000'000, thousand = 1000;
     probe.interval_us = parts[1] == "s" ? number * million
         : parts[1] == "ms"              ? number * thousand
@@ -122,7 +124,8 @@ Probe read_probe(const Token& token, const std::vector<std::string>& parameters,
         if (parts.size() != 1)
             fail(token.where, fmt::format("{} has no further parts", type));
         break;
-    case Probe::Kind::interval: interval(probe, parts); break;
+    case Probe::Kind::interval:
+    case Probe::Kind::profile: period(probe, parts); break;
     case Probe::Kind::usdt:
         if (parts.size() == 2 && parts[1] == "*") // usdt:*
             parts.emplace_back("*");

@@ -84,6 +84,11 @@ const Statement* runs_commands(const Script& script)
     return found;
 }
 
+bool has_samples(const Script& script)
+{
+    return std::any_of(script.clauses.begin(), script.clauses.end(), [](const Clause& c) { return c.has_samples(); });
+}
+
 bool has_sites(const Script& script)
 {
     return std::any_of(script.clauses.begin(), script.clauses.end(), [](const Clause& c) { return c.has_sites(); });

@@ -283,15 +283,17 @@ struct Variable {
 };
 
 struct Probe {
-    enum class Kind { usdt, entry, exit, begin, end, interval } kind = Kind::usdt;
+    enum class Kind { usdt, entry, exit, begin, end, interval, profile } kind = Kind::usdt;
     std::string file;           ///< path as written, or a glob; "*": every file of the process
     std::string provider, name; ///< globs; name: of the probe or the function
     bool source_name = false;   ///< entry, exit: `name` is the one that C++ or Rust has: cpp:"ns::f"
     uint64_t offset = 0;        ///< entry: of an instruction, in bytes behind the function's first
-    uint64_t interval_us = 0;
-    std::string text; ///< as written
+    uint64_t interval_us = 0;   ///< interval, profile
+    std::string text;           ///< as written
     Span where;
 
+    /// The tool has a sample of a thread for it: Value::stack and its like are of that.
+    bool has_sample() const { return kind == Kind::profile; }
     static bool has_sites(Kind kind) { return kind == Kind::usdt || kind == Kind::entry || kind == Kind::exit; }
     bool has_sites() const { return has_sites(kind); }
 };
@@ -307,6 +309,11 @@ struct Clause {
     Span where;
 
     bool has_sites() const { return probes.empty() || probes.front().has_sites(); }
+    bool has_samples() const
+    {
+        return !probes.empty()
+            && std::all_of(probes.begin(), probes.end(), [](const Probe& p) { return p.has_sample(); });
+    }
 };
 
 struct Script {
@@ -371,6 +378,7 @@ bool shows_names(const Script& script);
 bool has_events(const Script& script);
 bool has_dump(const Script& script);
 bool has_sites(const Script& script);
+bool has_samples(const Script& script);
 /// The first system() of it; nullptr: there is none.
 const Statement* runs_commands(const Script& script);
 bool clears(const Script& script);

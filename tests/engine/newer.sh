@@ -19,6 +19,8 @@ refused() {
 }
 
 # A script of BEGIN and END alone ends by itself.
+prints "a map that ++ alone makes" 'begin { if (++@n == 1) { print(@n++ + 10); } }' '11
+@n: 2'
 prints "loops over maps" 'begin { @a[16, "x"] = 32; @a[17, "y"] = 33; @c["k"] = count(); @c["k"] = count(); for ($kv : @a) { print($kv);
         printf("%d %s %d\n", $kv.0.0, $kv.0.1, $kv.1); }
     for ($kv : @c) { @n[$kv.0] = $kv.1 + 1; } for ($kv : @a) { if ($kv.0.1 == "x") { continue; } print($kv.0); break; }

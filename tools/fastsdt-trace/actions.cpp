@@ -74,9 +74,10 @@ std::string formatted_value(const Format& format, const Expression& e, const Dat
 
 } // namespace
 
-bool Actions::run(const engine::Clause& clause, const engine::Probe& probe)
+bool Actions::run(const engine::Clause& clause, const engine::Probe& probe, const Samples::Sample* sample)
 {
     probe_ = &probe;
+    sample_ = sample;
     by_ = {};
     maps_.reset();
     shown_ = nullptr;
@@ -96,6 +97,8 @@ std::optional<std::string> Actions::name(engine::Value what)
 {
     if (what == engine::Value::probe)
         return probe_->text;
+    if (sample_)
+        return sample_->comm;
     std::array<char, 17> name{};
     prctl(PR_GET_NAME, name.data());
     return name.data();
@@ -104,6 +107,21 @@ std::optional<std::string> Actions::name(engine::Value what)
 std::optional<uint64_t> Actions::ask(engine::Value what)
 {
     using engine::Value;
+    if (sample_)
+        switch (what) { // what it says otherwise than the tool
+        case Value::pid: return sample_->pid;
+        case Value::tid: return sample_->tid;
+        case Value::cpu: return sample_->cpu;
+        case Value::nsecs: return sample_->time;
+        case Value::uid:
+        case Value::gid: {
+            struct stat of{};
+            if (stat(fmt::format("/proc/{}/task/{}", sample_->pid, sample_->tid).c_str(), &of) < 0)
+                return std::nullopt;
+            return what == Value::uid ? of.st_uid : of.st_gid;
+        }
+        default: break;
+        }
     switch (what) {
     case Value::pid:
     case Value::tid: return getpid();
@@ -280,6 +298,9 @@ bool Actions::record(const Statement& statement, const std::vector<std::string>&
     Values read;
     for (size_t i = 0; i < values.size(); ++i)
         read.push_back(datum_of(statement.values[i].type, values[i]));
+    for (size_t i = 0; shared_.profile && i < read.size(); ++i)
+        if (const engine::ValueType& type = statement.values[i].type; type.has_name())
+            read[i].text = shared_.profile->name_of(type, static_cast<uint64_t>(read[i].number));
     return perform(statement, read);
 }
 

@@ -26,7 +26,9 @@ public:
     {}
 
     /// A clause without sites. @return  false: it wants the run to end
-    bool run(const engine::Clause& clause, const engine::Probe& probe);
+    bool run(const engine::Clause& clause, const engine::Probe& probe) { return run(clause, probe, nullptr); }
+    /// The same for a sample.
+    bool run(const Profile::Hit& hit) { return run(*hit.clause, *hit.probe, &hit.sample); }
     /// @return  false: it wants the run to end
     bool perform(const engine::Event& event)
     {
@@ -40,12 +42,17 @@ public:
 private:
     using Values = std::vector<engine::Datum>;
 
-    // ---- What a clause without sites finds. There is no process: an address leads nowhere, and an argument is 0.
+    bool run(const engine::Clause& clause, const engine::Probe& probe, const Samples::Sample* sample);
+
+    // ---- What a clause without sites finds: no process, or a sample of one. An address leads nowhere, and an argument is 0.
     std::optional<uint64_t> argument(const engine::ir::Argument&) override { return 0; }
     std::optional<uint64_t> ask(engine::Value what) override;
-    std::optional<uint64_t> register_value(unsigned) override { return 0; }
+    std::optional<uint64_t> register_value(unsigned) override { return sample_ ? sample_->address : 0; }
     std::optional<uint64_t> symbol(const std::string&) override { return 0; }
-    std::optional<uint64_t> stack(const engine::ir::Stack&) override { return 0; }
+    std::optional<uint64_t> stack(const engine::ir::Stack& which) override
+    {
+        return sample_ ? shared_.profile->stack(*sample_, which.most, which.unwinds) : 0;
+    }
     std::optional<std::string> name(engine::Value what) override;
     std::optional<std::string> memory(uint64_t, size_t bytes) override { return std::string(bytes, '\0'); }
     void update(size_t map, std::string_view key, uint64_t value) override;
@@ -80,6 +87,7 @@ private:
     Output& output_;
     std::map<const engine::Clause*, engine::ir::Program> programs_;
     const engine::Probe* probe_ = nullptr;     // whose clause runs
+    const Samples::Sample* sample_ = nullptr;  // that it runs for
     std::optional<engine::Maps> maps_;         // as the clause sees them
     const engine::Statement* shown_ = nullptr; // by the statement before
     using Thread = std::pair<pid_t, size_t>;

@@ -4,6 +4,7 @@
 #include "bpf/kernel.h"
 #include "options.h"
 #include "output.h"
+#include "profile.h"
 #include "process/clock.h"
 #include "process/follow.h"
 #include "program.h"
@@ -36,7 +37,8 @@ struct Shared {
     engine::RecordSink* sink = nullptr;               ///< of record
     std::unique_ptr<engine::bpf::Kernel> kernel = {}; ///< engine::Session::Options, as the next one
     bool all_in_kernel = false;
-    bool covers_files = false; ///< what a COMMAND's descendants execute or load has its probes already
+    std::unique_ptr<Profile> profile = {}; ///< where the script has profile probes
+    bool covers_files = false;             ///< what a COMMAND's descendants execute or load has its probes already
 
     engine::Session::Options session_options();
     void say_once(const std::string& sentence);

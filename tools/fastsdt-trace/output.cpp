@@ -77,7 +77,11 @@ std::string Summary::text() const
         others +=
             fmt::format("{}{} only since {:.1f} s after the start", others.empty() ? "" : ", ", late, late_seconds);
     const auto also = [](const char* what, uint64_t count) { return count ? fmt::format("; {} {}", what, count) : ""; };
-    return fmt::format("sites {} of {} armed{}; dropped {}{}{}{}{}", armed, sites,
+    const std::string sampled =
+        samples ? fmt::format("samples {}{}", *samples, also("lost samples", lost_samples)) : std::string();
+    if (samples && sites == 0 && others.empty() && !left_out)
+        return sampled + also("cut", cut) + also("refused", refused) + also("missed", missed);
+    return fmt::format("{}sites {} of {} armed{}; dropped {}{}{}{}{}", samples ? sampled + "; " : "", armed, sites,
                        others.empty() ? "" : " (" + others + ")", dropped, also("left out", left_out),
                        also("unread", unread) + also("lost", lost) + also("cut", cut), also("followed", followed),
                        also("forked", forked))

@@ -28,12 +28,15 @@ struct Summary {
     double late_seconds = 0; ///< since then all of these are
     uint64_t dropped = 0;
     uint64_t unread = 0;
-    uint64_t lost = 0;        ///< events
-    bool overwritten = false; ///< older events, as --flight wants it
-    uint64_t between = 0;     ///< events that came between a dump() and its reading
-    uint64_t cut = 0;         ///< stacks
-    uint64_t forked = 0;      ///< hits of forked children that are not followed
-    size_t followed = 0;      ///< forked children that have recorded something
+    uint64_t lost = 0;                    ///< events
+    bool overwritten = false;             ///< older events, as --flight wants it
+    uint64_t between = 0;                 ///< events that came between a dump() and its reading
+    uint64_t cut = 0;                     ///< stacks
+    uint64_t forked = 0;                  ///< hits of forked children that are not followed
+    size_t followed = 0;                  ///< forked children that have recorded something
+    std::optional<uint64_t> samples = {}; ///< for profile probes
+    uint64_t lost_samples = 0;
+    bool throttled = false;   ///< the kernel took fewer samples than it should have
     size_t processes = 0;     ///< that had sites
     size_t found = 0;         ///< of them, those that had begun before they were found, and not at the start
     double found_seconds = 0; ///< so long they were not traced at most
@@ -51,7 +54,8 @@ struct Summary {
     bool complete() const
     {
         return armed == sites && (sites != 0 || left_out == 0) && dropped == 0 && unread == 0 && lost == 0
-            && forked == 0 && late == 0 && found == 0 && refused == 0 && missed == 0 && !missed_more;
+            && forked == 0 && late == 0 && found == 0 && refused == 0 && missed == 0 && !missed_more
+            && lost_samples == 0 && !throttled;
     }
 };
 

@@ -114,6 +114,8 @@ void Processes::add(std::unique_ptr<Program> program, std::unique_ptr<Session> s
     finder_.settle(program->pid());
     for (const auto& [map, value] : assigned_)
         session->assign(map, value);
+    if (shared_.profile)
+        shared_.profile->open(program->pid());
     attached_.push_back(std::make_unique<Attached>(shared_, std::move(program), std::move(session)));
 }
 
@@ -465,6 +467,12 @@ Summary Processes::summary() const
     summary.forked = seen_.forked;
     summary.followed = seen_.processes;
     summary.refused += refused_.size();
+    if (shared_.profile) {
+        summary.samples = shared_.profile->samples();
+        summary.lost_samples = shared_.profile->lost();
+        summary.throttled = shared_.profile->throttled() != 0;
+        summary.cut += shared_.profile->cut();
+    }
     return summary;
 }
 
@@ -592,7 +600,7 @@ void Processes::attach(pid_t pid, When when)
         auto target = shared_.all_in_kernel ? std::move(memory) : engine::open_outside(pid, std::move(memory));
         auto program = std::make_unique<Program>(pid, std::move(target));
         auto session = std::make_unique<Session>(script_, pid, program->target(), shared_.session_options(), mappings);
-        if (session->matcher().matched().empty()) {
+        if (session->matcher().matched().empty() && !shared_.profile) {
             if (const auto missing = session->matcher().unmatched(); options_.names(pid) && !missing.empty())
                 throw Unusable(fmt::format("process {}: nothing in it matches {}: {}", pid, missing[0]->text,
                                            session->matcher().instead(*missing[0])));
@@ -743,7 +751,7 @@ engine::Maps Processes::read()
     engine::merge(script_, maps, gone_.maps); // at last: what living ones assigned is newer
     if (shared_.kernel)
         engine::merge(script_, maps, shared_.kernel->read());
-    engine::merge(script_, maps, given_.maps());
+    engine::merge(script_, maps, shared_.profile ? shared_.profile->named(given_.maps()) : given_.maps());
     for (const auto& [map, value] : assigned_) // there was no process that had it
         if (maps.maps[map].empty())
             maps.maps[map].emplace_back().value.number = value;

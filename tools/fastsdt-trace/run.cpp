@@ -36,6 +36,7 @@ using engine::Statement;
 using Clock = std::chrono::steady_clock;
 
 constexpr auto verify_period = std::chrono::seconds(1); ///< for sites that have lost their jump
+constexpr auto samples_period = std::chrono::milliseconds(50);
 
 // Probes that match nothing, where the script does not say that it may be.
 bool is_error(const engine::Script& script, const std::vector<const Probe*>& unmatched)
@@ -75,9 +76,12 @@ public:
         all_of(Probe::Kind::begin);
         if (!exit_ || options_.has_target())
             processes_.take_up();
+        if (shared_.profile && !options_.has_target())
+            shared_.profile->open(0);
         start_ = Clock::now();
         say_armed();
         wait();
+        take_samples();
         processes_.end();
         print_events(true);
         shared_.attempt([&] { all_of(Probe::Kind::end); });
@@ -133,6 +137,14 @@ private:
                             last.left_out == 1 ? "is" : "are", last.why_left_out()));
         if (const std::string cure = last.cure(); !cure.empty())
             say(cure);
+        if (last.lost_samples)
+            say(fmt::format("{} samples were lost, since they came faster than this tool reads them",
+                            last.lost_samples));
+        if (last.throttled)
+            say("the kernel had no time for all samples that were asked for: kernel.perf_cpu_time_max_percent");
+        if (shared_.profile && shared_.profile->without_kernel())
+            say("time in the kernel has no samples: kernel.perf_event_paranoid is more than 1, and this is an ordinary "
+                "user");
         if (last.lost)
             say(fmt::format(
                 "{} event{} lost, since a thread recorded more than {} KiB before this tool came to read it; "
@@ -144,7 +156,10 @@ private:
         if (last.between)
             say(fmt::format("{} event{} not kept: a thread records nothing between its dump() and the reading",
                             last.between, last.between == 1 ? " was" : "s were"));
-        if (last.cut)
+        if (const uint64_t cut = shared_.profile ? shared_.profile->cut() : 0; cut != 0)
+            say(fmt::format("{} stack{} of samples cut: the frames beyond {} KiB are not copied", cut,
+                            cut == 1 ? " was" : "s were", Profile::copied_stack >> 10));
+        else if (last.cut)
             say(fmt::format("{} stack{} cut: the outer frames are on a stack whose size is not known (a signal "
                             "handler's, a coroutine's, "
                             "the main thread's just after it grew){}",
@@ -190,7 +205,7 @@ private:
         std::optional<Clock::time_point> until;
         if (options_.duration)
             until = start_ + *options_.duration;
-        if (timers.empty() && !until && !options_.has_target() && !engine::has_sites(script_))
+        if (timers.empty() && !until && !options_.has_target() && !engine::has_sites(script_) && !shared_.profile)
             return; // BEGIN and END alone
         auto check = start_ + verify_period;
         while (!exit_ && !processes_.all_over()) {
@@ -199,10 +214,14 @@ private:
                 next = std::min(next, timer.next);
             if (prints_)
                 next = std::min(next, next_events_);
+            if (shared_.profile)
+                next = std::min(next, next_samples_);
             if (hear(next))
                 return;
             if (Clock::now() >= next_events_)
                 print_events(false);
+            if (shared_.profile && Clock::now() >= next_samples_)
+                take_samples();
             if (std::exchange(asked_, false)) {
                 processes_.ask_for_events();
                 print_events(false);
@@ -284,6 +303,22 @@ private:
 
     void perform(const engine::Clause& clause, const Probe& probe) { exit_ = !actions_.run(clause, probe) || exit_; }
 
+    // What comes after exit() is not performed.
+    void take_samples()
+    {
+        next_samples_ = Clock::now() + samples_period;
+        if (!shared_.profile)
+            return;
+        for (const Profile::Hit& hit : shared_.profile->take()) {
+            if (exit_)
+                break;
+            exit_ = !actions_.run(hit);
+            shared_.profile->count();
+        }
+        std::cout.flush();
+        exit_ = exit_ || !std::cout;
+    }
+
     // Prints what threads have recorded since the last time. What comes after exit() is not printed. Nobody tells when something is
     // recorded. So it looks soon again where there was something, and where there was nothing later each time.
     void print_events(bool last)
@@ -343,7 +378,7 @@ private:
     Actions actions_;
     const bool prints_; // at sites
     Clock::time_point start_ = Clock::now();
-    Clock::time_point next_events_ = start_;
+    Clock::time_point next_events_ = start_, next_samples_ = start_;
     std::chrono::milliseconds events_period_{};
     bool exit_ = false;
     bool asked_ = false; // by SIGUSR1, for the maps as they are, as with bpftrace
@@ -447,6 +482,8 @@ int run(const Options& options, const engine::Script& script)
     if (options.timeline)
         shared.sink = &recorder.emplace(options, script, shared.names);
     Recorder* const records = recorder ? &*recorder : nullptr;
+    if (engine::has_samples(script) && !options.dry)
+        shared.profile = std::make_unique<Profile>(script, options.follows());
     const bool wants_kernel = options.engine == EngineChoice::kernel && !options.dry && options.has_target();
     const std::string refused =
         options.engine == EngineChoice::automatic && options.pid && !options.dry ? refusal(options.pid) : "";

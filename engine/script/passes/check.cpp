@@ -91,7 +91,11 @@ public:
     Script run()
     {
         each([](Clause& clause, Statement& statement) { set_variable(clause, statement); });
+        settled_.resize(script_.maps.size());
         each([this](Clause&, Statement& statement) { settle_kind(statement, updates_[statement.number]); });
+        for (const Clause& clause : script_.clauses)
+            if (clause.filter)
+                settle_steps(*clause.filter);
         each([this](Clause& clause, Statement& statement) { check_statement(clause, statement); });
         for (Clause& clause : script_.clauses)
             if (clause.filter) {
@@ -176,9 +180,21 @@ private:
             fail(where, fmt::format("{} is never assigned anything", script_.maps[map].name));
     }
 
+    // ++@x where a value is wanted.
+    void settle_steps(const Expression& e)
+    {
+        for (const Expression& operand : e.operands)
+            settle_steps(operand);
+        if (e.kind != Expression::Kind::step || e.operands[0].kind != Expression::Kind::map
+            || settled_[e.operands[0].map])
+            return;
+        settled_[e.operands[0].map] = true;
+        script_.maps[e.operands[0].map].kind = MapKind::integer;
+    }
+
     void settle_kind(Statement& statement, Update& update)
     {
-        settled_.resize(script_.maps.size());
+        each_expression(statement, [this](const Expression& e) { settle_steps(e); });
         const bool changes = statement.kind == Statement::Kind::update;
         if (!changes && statement.kind != Statement::Kind::assign && statement.kind != Statement::Kind::add)
             return;
@@ -533,6 +549,9 @@ private:
             return;
         case Value::stack:
         case Value::reg:
+            if (clause.has_samples() && (e.value == Value::stack || e.argument == at_site))
+                return;
+            [[fallthrough]];
         case Value::symbol:
             if (!clause.has_sites())
                 kernel_only(e.where, "it belongs to probes of programs here");

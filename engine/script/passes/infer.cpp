@@ -251,6 +251,10 @@ private:
         case Kind::tuple: return tuple(e);
         case Kind::buffer: return buffer(e);
         case Kind::step:
+            if (e.operands[0].kind == Kind::map && !known_[e.operands[0].map]) { // ++@x alone makes it a number
+                known_[e.operands[0].map] = true;
+                e.operands[0].type = script_.maps[e.operands[0].map].type = {ValueKind::integer, nullptr, true};
+            }
             if (!e.type.shape && is_pointer(e.operands[0]))
                 e.number *= int64_t(size_at(e.operands[0].type.shape, e.where));
             e.type.shape = e.operands[0].type.shape;

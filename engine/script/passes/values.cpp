@@ -54,6 +54,7 @@ std::string_view kind_of(const Clause& clause)
     case Probe::Kind::entry: return "uprobe";
     case Probe::Kind::exit: return "uretprobe";
     case Probe::Kind::interval: return "interval";
+    case Probe::Kind::profile: return "profile";
     case Probe::Kind::begin:
     case Probe::Kind::end: break;
     }

@@ -1,0 +1,149 @@
+#!/bin/bash
+# profile: samples of threads while they run. How many there have to be, and where, the program says, which asks the kernel for the time of
+# its threads; and perf record of the same program, where that is.
+. "$FASTSDT_SOURCE/tests/common.sh"
+. "$FASTSDT_SOURCE/tests/engine/common.sh"
+need gcc python3
+cat >app.c <<'END'
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#define OWN __attribute__((noinline, noclone))
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+OWN void spin(long turns) { for (volatile long i = 0; i < turns; ++i) {} }
+OWN void often(void) { spin(3000000); __asm__ volatile(""); }
+OWN void rarely(void) { spin(1000000); __asm__ volatile(""); }
+static double wanted = 600;
+/* Says what of its time, in ms, each function took. */
+OWN void *work(void *name)
+{
+    double many = 0, few = 0, before = now(), start = before;
+    pthread_setname_np(pthread_self(), name);
+    while (before - start < wanted) {
+        double after;
+        often();
+        many += (after = now()) - before;
+        rarely();
+        few += (before = now()) - after;
+    }
+    printf("%s %d %.0f %.0f\n", (const char *)name, (int)getpid(), many, few);
+    return 0;
+}
+int main(int argc, char **argv)
+{
+    pthread_t threads[2];
+    char line[8];
+    if (argc > 2)
+        wanted = atof(argv[2]);
+    if (strchr(argv[1], 'w') && !fgets(line, sizeof line, stdin)) /* attached meanwhile */
+        return 1;
+    if (strchr(argv[1], 'f') && fork() == 0) {
+        work("child");
+        fflush(stdout);
+        _exit(0);
+    }
+    for (int i = 0; i < 2; ++i)
+        pthread_create(&threads[i], 0, work, i ? "beta" : "alpha");
+    for (int i = 0; i < 2; ++i)
+        pthread_join(threads[i], 0);
+    while (wait(0) > 0) {}
+    return 0;
+}
+END
+gcc -O1 -g -fno-omit-frame-pointer app.c -o app -lpthread
+gcc -O2 app.c -o plain -lpthread
+# check WHAT HZ: @c, samples by name and process, and @f, by name and caller, against what the program says.
+cat >check.py <<'END'
+import re, sys
+what, hz = sys.argv[1], int(sys.argv[2])
+said = [line.split() for line in open("said") if len(line.split()) == 4]
+text = open("out").read()
+counts = {(n, p): int(c) for n, p, c in re.findall(r"^@c\[(\w+), (\d+)\]: (\d+)$", text, re.M)}
+calls = {}
+for name, stack, count in re.findall(r"^@f\[(\w+), \n((?:    .*\n)+)\]: (\d+)$", text, re.M):
+    for function in ("often", "rarely"):
+        if function in stack:
+            calls[name, function] = calls.get((name, function), 0) + int(count)
+for name, pid, many, few in said:
+    wanted, got = (int(many) + int(few)) * hz / 1000, counts.get((name, pid), 0)
+    if not 0.9 * wanted - 2 <= got <= 1.1 * wanted + 2:
+        sys.exit(f"{what}: {name} has {got} samples, and ran for {wanted:.0f}")
+    share = calls.get((name, "often"), 0) / max(1, calls.get((name, "often"), 0) + calls.get((name, "rarely"), 0))
+    true = int(many) / (int(many) + int(few))
+    if abs(share - true) > 0.07:
+        sys.exit(f"{what}: often() has {share:.2f} of {name}'s samples, and took {true:.2f} of its time")
+strangers = {pid for _, pid in counts} - {pid for _, pid, *_ in said}
+if strangers:
+    sys.exit(f"{what}: there are samples of {strangers}")
+END
+script='profile:hz:1000 /comm == "alpha" || comm == "beta" || comm == "child"/ { @c[comm, pid] = count(); @f[comm, ustack] = count(); } END { printf("the end\n"); }'
+# traced WHAT OPTIONS...
+traced() {
+    status=0
+    fastsdt-trace -o out "${@:2}" >said 2>err </dev/null || status=$?
+    expect "$1: status" "$status $(cat err)" "0 "
+    expect "$1: the end" "$(sed -n 1p out) $(grep -c '^samples [0-9]*$' out)" "the end 1"
+    python3 check.py "$1" 1000 || fail "$1"
+}
+traced "a command" -e "$script" -- ./app t
+traced "a command and its child" -e "$script" -- ./app f
+traced "without frame pointers" -e "${script/ustack/ustack(dwarf)}" -- ./plain t
+grep -qE '^    [_A-Z]*clone3?[+]' out || fail "stacks do not reach the thread's first frame: $(head -n 20 out)"
+
+# A process that runs already, which starts its threads later; nobody stops it, and its child is another process.
+rm -f go
+mkfifo go
+./app wf 300 <go >said &
+app=$!
+exec 3>go
+fastsdt-trace -p $app -e "$script" >out 2>err &
+tracer=$!
+until ls -l /proc/$tracer/fd 2>/dev/null | grep -q 'perf_event'; do [ -e /proc/$tracer ] || break; done
+expect "nobody traces it" "$(sed -n 's/^TracerPid:\s*//p' /proc/$app/status)" 0
+echo >&3
+exec 3>&-
+wait $app
+status=0
+wait $tracer || status=$?
+expect "a process: status" "$status $(grep -v 'ended after' err)" "0 "
+sed -i /child/d said
+python3 check.py "a process" 1000 || fail "a process"
+
+# What a sample knows, and what it does not.
+status=0
+fastsdt-trace -o out -e 'profile:ms:1 { @[pid, tid == pid, uid, cpu < 1024, usym(reg("ip"))] = count(); if (++@n == 50) { printf("%d\n", @n); exit(); } }' \
+    -- ./app t 100 >said 2>err || status=$?
+expect "exit()" "$status $(sed -n 1p out)" "0 50"
+status=0
+fastsdt-trace -o out -e 'BEGIN { @from = nsecs; } profile:hz:1000 { @early += nsecs < @from; @sum = count(); }' -- ./app t 50 >said 2>err || status=$?
+expect "nsecs of samples" "$status $(grep -c -e '^@early: 0$' out)" "0 1"
+refused() {
+    status=0
+    fastsdt-trace -e "$1" -- ./app t 1 >out 2>err || status=$?
+    expect "$1" "$status $(sed -n '1s/^-e:[0-9:]* error: //p' err)" "2 $2"
+}
+refused 'profile:hz:0 { @ = count(); }' 'a profile is from 1 to 1000000000'
+refused 'profile:hz { @ = count(); }' 'a profile is profile:s:N, profile:ms:N, profile:us:N or profile:hz:N'
+refused 'profile:hz:9 { @[func] = count(); }' "func is the name of a uprobe's or uretprobe's function, and profile:hz:9 is none"
+refused 'profile:hz:9 { @ = sum(arg0); }' 'arguments are those of a usdt probe or of a uprobe, and profile:hz:9 is none'
+
+# An ordinary user, of whose processes the kernel takes samples where they are in the program.
+if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" = 2 ] && [ "$(id -u)" = 0 ] && have setpriv; then
+    program=$PWD/app
+    user_folder
+    cp "$program" app
+    chown 65534 .
+    "${as_user[@]}" fastsdt-trace -o out -e 'profile:hz:1000 { @[comm] = count(); }' -- ./app t 200 >said 2>err || fail "an ordinary user: $(cat err)"
+    expect "an ordinary user" "$(sed 's/: k.*//' err)" "fastsdt-trace: time in the kernel has no samples"
+    [ "$(sed -n 's/^@\[alpha\]: //p' out)" -gt 150 ] || fail "an ordinary user has too few samples: $(cat out)"
+fi

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Samples of the traced processes for a script's profile probes: taken by the kernel, and each is a hit of the probe's clause, which the
+// tool performs.
+#pragma once
+#include "maps/maps.h"
+#include "process/symbols.h"
+#include "process/unwound.h"
+#include "samples.h"
+#include "script/script.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <sys/types.h>
+#include <utility>
+#include <vector>
+
+namespace fastsdt::trace_tool {
+
+class Profile {
+public:
+    /// Bytes of each stack, for ustack(dwarf): deep enough for most, and what perf record takes by default.
+    static constexpr size_t copied_stack = 8192;
+
+    /// @param script  has to outlive it  @param follows  what a process forks counts too
+    Profile(const engine::Script& script, bool follows);
+
+    /// From now on: Samples::open(). Throws Unusable.
+    void open(pid_t pid);
+
+    struct Hit {
+        const engine::Clause* clause;
+        const engine::Probe* probe;
+        Samples::Sample sample;
+    };
+    /// What has come since the last time. To be done ten times a second.
+    std::vector<Hit> take();
+
+    /// The value of ustack: a number for the calls.
+    uint64_t stack(const Samples::Sample& sample, unsigned most, bool unwinds);
+    /// Of what ValueType::has_name(). An address says nothing of whose it is: it is the last sample's.
+    std::string name_of(const engine::ValueType& type, uint64_t number);
+    /// The tool's own maps, with names.
+    engine::Maps named(engine::Maps maps);
+
+    void count() { ++samples_; } ///< one that was performed
+    uint64_t samples() const { return samples_; }
+    uint64_t cut() const { return cut_; } ///< stacks that are deeper than what is copied of them
+    uint64_t lost() const;
+    uint64_t throttled() const;
+    bool without_kernel() const;
+
+private:
+    struct Source {
+        const engine::Clause* clause;
+        const engine::Probe* probe;
+        std::unique_ptr<Samples> samples;
+    };
+    engine::Symbols& symbols(pid_t pid);
+
+    const engine::Script& script_;
+    const bool follows_;
+    std::vector<Source> sources_;
+    std::set<pid_t> opened_;
+    bool everybody_ = false;
+    uint64_t samples_ = 0, cut_ = 0;
+    pid_t last_ = 0; // whose sample came last
+    using Calls = std::pair<pid_t, std::vector<uint64_t>>;
+    std::map<Calls, uint64_t> numbers_; // of stacks, from 1 on
+    std::vector<std::string> stacks_;   // their names, by number; empty: not asked yet
+    std::vector<const Calls*> calls_;   // by number
+    std::map<pid_t, std::unique_ptr<engine::Symbols>> symbols_;
+    std::map<pid_t, std::unique_ptr<engine::Unwound>> unwound_;
+};
+
+} // namespace fastsdt::trace_tool

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// PERF_COUNT_SW_CPU_CLOCK counts while a thread runs: cpu_clock_event_start() in kernel/events/core.c. An event of a thread that new threads
+// inherit has to be of one processor, to have a ring; so there is one for each thread and processor, and one ring for each processor.
+#include "samples.h"
+
+#include "base/unusable.h"
+#include "proc/threads.h"
+#include "uprobe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <utility>
+
+namespace fastsdt {
+namespace {
+
+// What an ordinary user may lock for each processor, by default: kernel.perf_event_mlock_kb, less the page in front.
+constexpr size_t most_ring = size_t(512) << 10, least_ring = size_t(16) << 10;
+
+// Which registers, and where each DWARF number is among those that come, the lowest bit first: asm/perf_regs.h, and the psABI's numbers.
+#if defined __x86_64__
+constexpr uint64_t all_registers = 0xff01ff; // ax bx cx dx si di bp sp ip, r8 to r15
+constexpr std::array<uint8_t, 17> by_dwarf = {0, 3, 2, 1, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15, 16, 8};
+#elif defined __aarch64__
+constexpr uint64_t all_registers = (uint64_t(1) << 33) - 1; // x0 to x30, sp, pc
+constexpr std::array<uint8_t, 33> by_dwarf = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16,
+                                              17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32};
+#else
+constexpr uint64_t all_registers = 0;
+constexpr std::array<uint8_t, 0> by_dwarf = {};
+#endif
+
+perf_event_attr attributes(const Samples::Wish& wish)
+{
+    perf_event_attr attr{};
+    attr.size = sizeof attr;
+    attr.type = PERF_TYPE_SOFTWARE;
+    attr.config = PERF_COUNT_SW_CPU_CLOCK;
+    attr.sample_period = wish.period_ns;
+    attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_CALLCHAIN;
+    attr.exclude_callchain_kernel = 1;
+    if (wish.stack_bytes) {
+        attr.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+        attr.sample_regs_user = all_registers;
+        attr.sample_stack_user = static_cast<uint32_t>(wish.stack_bytes);
+    }
+    attr.exclude_hv = 1;
+    attr.inherit = 1;
+    attr.task = attr.comm = 1;
+    attr.sample_id_all = 1;
+    attr.use_clockid = 1;
+    attr.clockid = CLOCK_BOOTTIME;
+    attr.watermark = 1;
+    attr.wakeup_watermark = 1; // nobody waits for it
+    return attr;
+}
+
+} // namespace
+
+Samples::Samples(const Wish& wish) : wish_(wish) {}
+Samples::~Samples() = default;
+
+// Empty: the thread has ended, or the processor is switched off.
+void Samples::open_thread(pid_t thread, int cpu, std::vector<Descriptor>& events)
+{
+    perf_event_attr attr = attributes(wish_);
+    attr.exclude_kernel = without_kernel_;
+    const auto open = [&] {
+        return Descriptor(static_cast<int>(syscall(SYS_perf_event_open, &attr, thread, cpu, -1, PERF_FLAG_FD_CLOEXEC)));
+    };
+    Descriptor event = open();
+    if (!event && (errno == EACCES || errno == EPERM) && !without_kernel_) {
+        attr.exclude_kernel = 1;
+        event = open();
+        without_kernel_ = event.get() >= 0;
+    }
+    if (!event && (errno == ESRCH || errno == ENODEV))
+        return;
+    if (!event && errno == EMFILE)
+        throw Unusable(
+            {fmt::format("{} threads on this machine's processors take more descriptors than this process may open",
+                         processes_.size()),
+             {},
+             "ulimit -n"});
+    if (!event)
+        throw Unusable(
+            {fmt::format("no samples: {}", errno_name(errno)),
+             {},
+             errno == EACCES || errno == EPERM ? "kernel.perf_event_paranoid allows no user to do so; root may" : ""});
+    if (const auto ring = ring_events_.find(cpu); ring != ring_events_.end()) {
+        if (ioctl(event.get(), PERF_EVENT_IOC_SET_OUTPUT, ring->second) < 0)
+            throw Unusable(fmt::format("no samples: {}", errno_name(errno)));
+    } else {
+        std::unique_ptr<PerfRing> memory;
+        for (size_t size = most_ring; !memory && size >= least_ring; size /= 2)
+            memory = PerfRing::map(event.get(), size);
+        if (!memory)
+            throw Unusable({fmt::format("no samples: {}", errno_name(errno)),
+                            {},
+                            "kernel.perf_event_mlock_kb is what all of a user's events may lock"});
+        rings_.emplace(cpu, std::move(memory));
+        ring_events_.emplace(cpu, event.get());
+    }
+    events.push_back(std::move(event));
+}
+
+void Samples::open(pid_t pid)
+{
+    if (!processes_.insert(pid).second)
+        return;
+    allow_many_descriptors();
+    const auto processors = static_cast<int>(sysconf(_SC_NPROCESSORS_CONF));
+    std::set<pid_t> known;
+    // A thread may come from one that had no event yet.
+    for (bool more = true; more;) {
+        more = false;
+        for (const pid_t thread : pid ? living_threads(pid) : std::vector<pid_t>{-1}) {
+            if (!known.insert(thread).second)
+                continue;
+            more = pid != 0;
+            for (int cpu = 0; cpu < processors; ++cpu)
+                open_thread(thread, cpu, events_);
+        }
+    }
+}
+
+const std::string& Samples::name_of(pid_t pid, pid_t thread)
+{
+    const auto [found, fresh] = names_.try_emplace(thread);
+    if (fresh) {
+        if (thread == 0)
+            return found->second = "swapper"; // each processor's own, which /proc does not list
+        std::ifstream file(fmt::format("/proc/{}/task/{}/comm", pid, thread));
+        std::getline(file, found->second);
+    }
+    return found->second;
+}
+
+// In the order of perf_event_open(2): address, pid, tid, time, cpu, unused, calls, registers, stack.
+Samples::Sample Samples::read(const PerfRing::Record& record)
+{
+    size_t at = sizeof(perf_event_header);
+    const auto next = [&]<class Number>(Number) {
+        const Number number = PerfRing::number_at<Number>(record, at);
+        at += sizeof number;
+        return number;
+    };
+    Sample sample;
+    sample.address = next(uint64_t());
+    sample.pid = next(pid_t());
+    sample.tid = next(pid_t());
+    sample.time = next(uint64_t());
+    sample.cpu = next(uint32_t());
+    next(uint32_t());
+    for (auto calls = std::min<uint64_t>(next(uint64_t()), record.size() / sizeof(uint64_t)); calls > 0; --calls)
+        if (const uint64_t address = next(uint64_t()); address < PERF_CONTEXT_MAX) // a mark
+            sample.calls.push_back(address);
+    if (!sample.calls.empty())
+        sample.address = sample.calls.front();
+    if (wish_.stack_bytes == 0)
+        return sample;
+    if (next(uint64_t()) == PERF_SAMPLE_REGS_ABI_NONE)
+        return sample; // and no stack
+    for (const uint8_t each : by_dwarf)
+        sample.registers.push_back(PerfRing::number_at<uint64_t>(record, at + sizeof(uint64_t) * each));
+    at += sizeof(uint64_t) * by_dwarf.size();
+    const auto room = std::min<uint64_t>(next(uint64_t()), record.size() - at);
+    const uint64_t copied = std::min(room, PerfRing::number_at<uint64_t>(record, at + room));
+    sample.stack.assign(record.begin() + static_cast<ptrdiff_t>(at),
+                        record.begin() + static_cast<ptrdiff_t>(at + copied));
+    return sample;
+}
+
+void Samples::keep(const PerfRing::Record& record, std::vector<Sample>& to)
+{
+    const auto number = [&]<class Number>(size_t at, Number) { return PerfRing::number_at<Number>(record, at); };
+    switch (number(offsetof(perf_event_header, type), uint32_t())) {
+    case PERF_RECORD_SAMPLE: {
+        Sample sample = read(record);
+        sample.comm = name_of(sample.pid, sample.tid);
+        to.push_back(std::move(sample));
+        return;
+    }
+    case PERF_RECORD_LOST: lost_ += number(16, uint64_t()); return; // id, lost
+    case PERF_RECORD_THROTTLE: ++throttled_; return;
+    case PERF_RECORD_COMM: // pid, tid, comm
+        names_[number(12, pid_t())] = std::string(record.data() + 16, strnlen(record.data() + 16, record.size() - 16));
+        return;
+    case PERF_RECORD_FORK: // pid, ppid, tid, ptid
+        names_[number(16, pid_t())] = name_of(number(12, pid_t()), number(20, pid_t()));
+        processes_.insert(number(8, pid_t()));
+        return;
+    case PERF_RECORD_EXIT: names_.erase(number(16, pid_t())); return;
+    default: return;
+    }
+}
+
+// What happened meanwhile is left for the next call: a thread's name could come before the fork that has made the thread.
+std::vector<Samples::Sample> Samples::take()
+{
+    timespec now{};
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    const uint64_t until = static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+    for (const auto& [cpu, ring] : rings_)
+        ring->read([this](const perf_event_header& header, const PerfRing::Record& record) {
+            // The others have pid, tid, time, cpu and an unused word at their end: sample_id_all.
+            constexpr size_t in_sample = 24, before_end = 16;
+            const size_t at = header.type == PERF_RECORD_SAMPLE ? in_sample : record.size() - before_end;
+            records_.emplace(PerfRing::number_at<uint64_t>(record, at), record);
+        });
+    std::vector<Sample> samples;
+    const auto end = records_.upper_bound(until);
+    for (auto each = records_.begin(); each != end; ++each)
+        keep(each->second, samples);
+    records_.erase(records_.begin(), end);
+    return samples;
+}
+
+} // namespace fastsdt

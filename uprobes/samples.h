@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Where the threads of processes are, asked by the kernel while they run: perf events of the processor's clock. A process needs no stop for it.
+#pragma once
+#include "base/descriptor.h"
+#include "perf_ring.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace fastsdt {
+
+class Samples {
+public:
+    struct Wish {
+        uint64_t period_ns = 0; ///< of the time that a thread runs
+        size_t stack_bytes = 0; ///< copied from the stack pointer on, with the registers; a multiple of 8
+    };
+    struct Sample {
+        pid_t pid = 0, tid = 0;
+        uint32_t cpu = 0;
+        uint64_t time = 0;    ///< CLOCK_BOOTTIME, ns
+        uint64_t address = 0; ///< runtime address of the instruction; in the kernel: where the program has called it
+        std::vector<uint64_t> calls; ///< runtime addresses by frame pointers, the innermost first, `address` too
+        std::vector<uint64_t>
+            registers; ///< of the program, by their DWARF numbers, and then its program counter; none: a thread of the kernel
+        std::vector<char> stack;
+        std::string comm;
+    };
+
+    explicit Samples(const Wish& wish);
+    Samples(const Samples&) = delete;
+    Samples& operator=(const Samples&) = delete;
+    ~Samples();
+
+    /// From now on: all threads of the process, and what they start and fork. 0: everybody on the machine. Threads that end meanwhile are nobody's
+    /// loss. Throws Unusable: what kernel.perf_event_paranoid and the process's rights do not allow.
+    void open(pid_t pid);
+    /// What has come since the last time, in the order of time.
+    std::vector<Sample> take();
+    /// Samples that found no room, since nobody had called take() for too long.
+    uint64_t lost() const { return lost_; }
+    /// How often the kernel had no more time for them.
+    uint64_t throttled() const { return throttled_; }
+    /// Time in the kernel has none: kernel.perf_event_paranoid is more than 1.
+    bool without_kernel() const { return without_kernel_; }
+
+private:
+    struct Event;
+    void open_thread(pid_t thread, int cpu, std::vector<Descriptor>& events);
+    void keep(const PerfRing::Record& record, std::vector<Sample>& to);
+    Sample read(const PerfRing::Record& record);
+    const std::string& name_of(pid_t pid, pid_t thread);
+
+    const Wish wish_;
+    std::vector<Descriptor> events_;                    // rings_ are of some of them
+    std::map<int, std::unique_ptr<PerfRing>> rings_;    // by processor
+    std::map<int, int> ring_events_;                    // by processor: whose ring it is
+    std::multimap<uint64_t, PerfRing::Record> records_; // by time: that came and are not taken
+    std::set<pid_t> processes_;                         // that are sampled
+    std::map<pid_t, std::string> names_;                // of threads
+    uint64_t lost_ = 0, throttled_ = 0;
+    bool without_kernel_ = false;
+};
+
+} // namespace fastsdt
