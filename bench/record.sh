@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # How many events `fastsdt-trace record` takes, and whether it loses any: `bench/record.sh`, after a build of fastsdt (build/default) with
 # fastprobe for GCC. First two threads that hit a probe again and again, with a pause; then SQLite's speedtest1 with the entries and exits
-# of all its functions, whose trace babeltrace2 reads. Fetches SQLite's source package. Figures of docs/tracing.md are from here.
+# of all its functions, whose trace babeltrace2 reads. Fetches SQLite's source package. Figures of docs/timelines.md are from here.
 set -euo pipefail
 [ $# = 0 ] || { sed -n '3,5s/^# //p' "$0" >&2; exit 2; }
 cd "$(dirname "$0")/.."

@@ -342,17 +342,20 @@ cc -O2 -g -Iinclude src/shop.c -o shop"""),
         "// /etc/fastsdt/trace.json": serve,
         "scrape_configs:": promtool("config"),
         "groups:": promtool("rules")},
-    "docs/tracing.md": {
-        "fastsdt-trace latency ./server:main.handle": elsewhere("tests/engine/go.sh", says=['"main.(*server).add"']),
+    "docs/seccomp.md": {
         "fastsdt-trace --dry-run -e": run(want=lambda: (on_x86(), need(have("perl"), "no perl"))),
         # Nobody runs that server here: status 1 says that nothing matched.
         "fastsdt-trace --read-memory -e": run(want=lambda: (on_x86(), need(os.path.exists("/usr/lib/postgresql/15/bin/postgres"), "no PostgreSQL")),
-            change=[("--read-memory", "--read-memory -t 0.1")], status=(0, 1)),
-        "fastsdt-trace --folded": run(want=on_x86),
+            change=[("--read-memory", "--read-memory -t 0.1")], status=(0, 1))},
+    "docs/stacks.md": {"fastsdt-trace": run(want=on_x86, setup="cc -O2 -Iinclude examples/hello.c -o app")},
+    "docs/timelines.md": {"fastsdt-trace record": run(want=timelines, setup=f"""rm -rf trace calls some; cc -O2 -Iinclude examples/hello.c -o app
+            {traced_functions}""")},
+    "docs/tracing.md": {
         "fastsdt-trace -e": run(want=on_x86, setup="cc -O2 -Iinclude examples/hello.c -o app"),
-        "fastsdt-trace record": run(want=timelines, setup=f"""rm -rf trace calls some; cc -O2 -Iinclude examples/hello.c -o app
-            {traced_functions}"""),
         "fastsdt-trace top": run(want=timelines, setup=f"cc -O2 -Iinclude examples/hello.c -o app; {traced_functions}")},
+    "docs/unmodified-programs.md": {
+        "fastsdt-trace -e": run(want=on_x86),
+        "fastsdt-trace latency ./server:main.handle": elsewhere("tests/engine/go.sh", says=['"main.(*server).add"'])},
     "docs/man/fastprobe.7.scd": {
         "gcc-12 -O2 -fplugin=/usr/local/lib/fastsdt/gcc-12/fastprobe.so -fplugin-arg-fastprobe-exit": run(want=traced(with_plugin()),
             setup="echo 'int main(void) { return 0; }' >a.c", change=[("/usr/local/lib/fastsdt", build)]),

@@ -4,7 +4,7 @@
 One script after another on our engine; bpftrace, which takes a second to begin and to end, gets many of them as one, with names of
 their own for each one's maps. Prints what differs, and ends with status 1 then.
 
-Not in the scripts, since it is known to differ (docs/tracing.md): hist() from 2^31 on, max() of negative
+Not in the scripts, since it is known to differ (docs/bpftrace-differences.md): hist() from 2^31 on, max() of negative
 only, division by 0, comparisons of constants."""
 import json
 import random
