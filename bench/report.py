@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Makes the document and the pictures of one recorded run: report.py RESULTS.json DOCUMENT.md PICTURES [OVERVIEW.md]
-OVERVIEW.md gets the run's ratios of compile time. `report.py --trace RESULTS.json` prints the section about tracing in user space alone.
+"""Makes the document and the pictures of one recorded run: report.py RESULTS.json DOCUMENT.md RECORDED [OVERVIEW.md]
+The folder RECORDED gets the pictures, and performance.md: the tables that DOCUMENT.md only links to. OVERVIEW.md gets the run's ratios of compile time. `report.py --trace RESULTS.json` prints the section about tracing in user space alone.
 
 Every figure in them comes from RESULTS.json (and docs/kernels.md, for the grid of verdicts). tests/bench does it again and compares."""
 import json
@@ -17,6 +17,7 @@ PUBLISHED = [  # on the mailing lists; million hits a second
     ("Liao Chang, 2024, Kunpeng 916, arm64: stepped -> emulated (ret was emulated before)", "0.916 -> 1.862", "0.908 -> 1.743", "1.840", ""),
 ]
 NOISE = "too noisy to conclude"
+MORE = []  # the lines of the second page
 
 
 def table(head, rows):
@@ -25,8 +26,12 @@ def table(head, rows):
     return ["| " + " | ".join(head) + " |", "|" + "---|" * len(head), *("| " + " | ".join(map(str, row)) + " |" for row in rows), ""]
 
 
-def folded(title, lines):
-    return ["<details>", f"<summary>{title}</summary>", "", *lines, "</details>", ""] if lines else []
+def elsewhere(title, lines):
+    """A section of the second page, and the link to it."""
+    if not lines:
+        return []
+    MORE.extend([f"## {title}", "", *lines])
+    return [f"More: [{title}](recorded/performance.md#{re.sub(r'[^a-z0-9 -]', '', title.lower()).replace(' ', '-')}).", ""]
 
 
 def plural(count, what):
@@ -72,7 +77,7 @@ def gain(row, base):
 
 
 def programs(rows):
-    """The entries of what gcc makes first; other compilers and returns folded."""
+    """The entries of what gcc makes; other compilers and returns on the second page."""
     shown, more = [], []
     for program, test, compiler, place in dict.fromkeys((r["program"], r["test"], r["compiler"], r["probe_at"]) for r in rows if r["probe_at"]):
         mine = find(rows, program=program, test=test, compiler=compiler)
@@ -87,7 +92,7 @@ def programs(rows):
             p99 = [f"{min(r['p99_ms']):.3g} ms" if r.get("p99_ms") else "-" for r in (idle, probed)]
             body.append([build, *figures, "1" if build == plain else gain(probed, base), *p99])
         lines += table(["build", "unprobed", "probed", "probed, times as fast as plain", "p99 unprobed", "p99 probed"], body)
-    return shown + folded("Compiled by clang, and with a probe at the return too", more) or table([], [])
+    return shown + elsewhere("Programs, compiled by clang, and with a probe at the return", more) or table([], [])
 
 
 def hits(rows):
@@ -111,7 +116,7 @@ def hits(rows):
                     cells.append(f"{number(best)} ns, {threads * 1000 / best:.3g} M/s" if site != "unprobed" else f"{number(best)} ns")
                 body.append(cells)
             lines += table(["first instruction", "published as", "verdict", *(f"{by}, {plural(n, 'thread')}" for by, n in ways)], body)
-    return native + folded("Guests: Debian's kernels under QEMU without KVM, where only ratios within a table count", guests) or table([], [])
+    return native + elsewhere("Hits in guests", guests and ["Debian's kernels under QEMU without KVM, where only ratios within a table count.", "", *guests]) or table([], [])
 
 
 def idle_of(rows, row):
@@ -154,7 +159,7 @@ def trace(rows):
         load = cells("fastsdt-trace", "sum of an argument", lambda r: find(mine, tool=r["tool"], action="sum of a constant", threads=r["threads"]))
         lines += [f"Reading an argument takes {', '.join(load)} ns ({', '.join(plural(n, 'thread') for n in threads)}): the difference of the two sums.", ""]
     lines += [f"Bytes of the program's text that differ from its file after detaching: {max([r['changed_bytes'] for r in find(mine, action='after detaching')], default='-')}.", "",
-              *folded("Instructions of a hit", [
+              *elsewhere("Instructions of a hit", [
                   "Those that fastsdt-trace adds to the program's own, counted by single steps (`bench_stubs`):", "",
                   *table(["what", "instructions"], [[r["action"], r["instructions"]] for r in find(rows, what="instructions")])]),
               "Eight threads of the process, while fastsdt-trace attaches to it and arms its sites: the longest delay of any of them in each run, and in 0.3 s without.",
@@ -210,7 +215,9 @@ def events(rows):
 
 
 def disabled(rows):
-    shown = []
+    """gcc's, of other projects' headers and of fastsdt.h as it is; other layouts and compilers on the second page."""
+    shown, more = [], []
+    head = ["header, layout", "arguments", "ns", "spread", "instructions", "bytes of code"]
     for compiler in dict.fromkeys(r["compiler"] for r in rows):
         base = {r["arguments"]: r for r in find(rows, compiler=compiler, header="none")}
         body = []
@@ -220,9 +227,12 @@ def disabled(rows):
             none = base[row["arguments"]]
             body.append([row["header"], row["arguments"], f"{statistics.median(row['ns']) - statistics.median(none['ns']):.3f}",
                          f"{spread(row['ns']):.0f} %", f"{row['instructions'] - none['instructions']:.2f}", f"{row['bytes'] - none['bytes']:.1f}"])
-        lines = [f"**{compiler}**", ""] + table(["header, layout", "arguments", "ns", "spread", "instructions", "bytes of code"], body)
-        shown += lines if not shown else folded(f"Compiled by {compiler}", lines)
-    return shown or table([], [])
+        if not shown:
+            default = [row for row in body if row[0] in ("systemtap's sys/sdt.h", "libbpf's usdt.h", "nop1_nop10")]
+            shown = [f"**{compiler}**", "", *table(head, default)]
+            body = [row for row in body if row not in default]
+        more += [f"**{compiler}**", "", *table(head, body)]
+    return shown + elsewhere("Sites of other layouts, and compiled by clang", more) or table([], [])
 
 
 def runtimes(rows):
@@ -281,9 +291,10 @@ def build(rows):
                    [[r["compiler"], r["header"], r["seconds"], f"{ratio:.2f}", int(r["object"])] for r, ratio in compile_ratios(rows)])
     grown = find(rows, what="growth")
     linkers = [k[:-2] for k in (grown[0] if grown else {}) if k.endswith("_s") and k != "as_s"]
-    lines += ["All sites in one file; processor seconds of the assembler and of each linker:", ""]
-    lines += table(["header", "sites", "as", *linkers, "bytes of the object file"],
-                   [[r["header"], f"{r['sites']:,}", r["as_s"], *(r.get(f"{k}_s", "-") for k in linkers), f"{r['object']:,}"] for r in grown])
+    lines += elsewhere("Growth of assembler and linkers", [
+        "All sites in one file; processor seconds of the assembler and of each linker:", "",
+        *table(["header", "sites", "as", *linkers, "bytes of the object file"],
+               [[r["header"], f"{r['sites']:,}", r["as_s"], *(r.get(f"{k}_s", "-") for k in linkers), f"{r['object']:,}"] for r in grown])])
     share = find(rows, what="fastprobe")
     if share:
         kernels = list(share[0]["cheap"])
@@ -302,9 +313,11 @@ def build(rows):
 
 def tools(rows):
     files = [r for r in rows if "tool" in r]
-    lines = table(["file", "tool", "processor seconds", "spread", "peak MB", "to readelf -n"],
-                  [[r["file"], r["tool"], f"{statistics.median(r['seconds']):.3f}", f"{spread(r['seconds']):.0f} %", r["megabytes"],
-                    compared(r["seconds"], find(files, file=r["file"], tool="readelf -n")[0]["seconds"]) if r["tool"] != "readelf -n" else "1"] for r in files])
+    head = ["file", "tool", "processor seconds", "spread", "peak MB", "to readelf -n"]
+    body = [[r["file"], r["tool"], f"{statistics.median(r['seconds']):.3f}", f"{spread(r['seconds']):.0f} %", r["megabytes"],
+             compared(r["seconds"], find(files, file=r["file"], tool="readelf -n")[0]["seconds"]) if r["tool"] != "readelf -n" else "1"] for r in files]
+    first = [row for row in body if row[0] in ("20,000 probes", files[-1]["file"])]
+    lines = table(head, first) + elsewhere("The tools, with other numbers of probes", table(head, [row for row in body if row not in first]))
     for row in find(rows, what="index"):
         lines += [f"fastsdt-index turns a file with {row['entries']:,} function entries and nothing else from {row['before']:,} bytes into {row['after']:,}. Then, for one address:", "",
                   *table(["what", "ns"], [[name, number(ns)] for name, ns in row["lookup_ns"].items()])]
@@ -394,8 +407,8 @@ def document(results):
         return [f"## {title}", "", f"`{results['command']} --only {part}`, {parts[part]['date']}, commit {parts[part]['commit']}{other}.", "", *shown, *lines]
 
     lines = ["# What it costs and what it gains", "",
-             "`bench/report.py` wrote this page from the values that `scripts/bench.sh` recorded: [recorded/performance.json](recorded/performance.json) has all of them. Only the",
-             "published figures of others are not from here. [glossary.md](glossary.md) explains the words.", "",
+             "`bench/report.py` wrote this page from the values that `scripts/bench.sh` recorded: [recorded/performance.json](recorded/performance.json) has all of them, and",
+             "[recorded/performance.md](recorded/performance.md) more tables. Only the published figures of others are not from here.", "",
              *machine_of(results),
              *summary(rows),
              *stepping(rows["hits"], results["machine"]),
@@ -445,7 +458,7 @@ def main():
         with open(sys.argv[2]) as text:
             results = json.load(text)
         rows = results["parts"].get("trace", {}).get("rows", [])
-        print("\n".join(["## Tracing in user space", "", *machine_of(results), *trace(rows), *left_out(results)]).rstrip())
+        print("\n".join(["## Tracing in user space", "", *machine_of(results), *trace(rows), *MORE, *left_out(results)]).rstrip())
         return
     if len(sys.argv) not in (4, 5):
         sys.exit(__doc__.splitlines()[0])
@@ -457,6 +470,8 @@ def main():
     os.makedirs(folder, exist_ok=True)
     pictures.draw(results, folder, idle_of)
     write(target, document(results))
+    write(os.path.join(folder, "performance.md"), "\n".join([
+        "# Performance: more tables", "", "`bench/report.py` wrote this page, like [performance.md](../performance.md), which says how each was measured.", "", *MORE]).rstrip() + "\n")
     for name in overview:
         ratio = {r["header"]: f"{ratio:.1f}" for r, ratio in compile_ratios(results["parts"]["build"]["rows"]) if r["compiler"] == "gcc"}
         with open(name) as text:
