@@ -459,7 +459,7 @@ def diagonal(cells):
 
 
 def markdown(path):
-    """The table of docs/linking.md from a report: one line per compiler and linker, outcomes counted over outputs and languages."""
+    """The table of docs/linking.md from a report: outcomes counted over outputs and languages; what a linker does alike is one line."""
     short = {'dangling -> ok': 'index', 'split -> ok': 'index', 'dangling+split -> ok': 'index', 'dead-kept': 'kept'}
     counts = collections.defaultdict(collections.Counter)
     with open(path) as report:
@@ -467,13 +467,19 @@ def markdown(path):
             fields = line.rstrip('\n').split('\t')
             cell = Cell(*fields[:6])
             counts[cell.compiler, cell.linker, cell.lto, cell.variant][short.get(fields[6], fields[6])] += 1
-    print('| compiler | linker | LTO |', ' | '.join(VARIANTS), '|')
-    print('|---' * (3 + len(VARIANTS)) + '|')
-    for compiler, linker, lto in itertools.product(COMPILERS, LINKERS, LTOS):
+    alike = collections.defaultdict(lambda: collections.defaultdict(list))  # (linker, outcomes): compiler: LTOs
+    for linker, compiler, lto in itertools.product(sorted({key[1] for key in counts}), dict.fromkeys(key[0] for key in counts), LTOS):
         row = [counts.get((compiler, linker, lto, variant)) for variant in VARIANTS]
         if any(row):
-            words = [', '.join(f'{count} {word}' for word, count in outcomes.most_common()) if outcomes else '-' for outcomes in row]
-            print(f'| {compiler} | {linker} | {lto} |', ' | '.join(words), '|')
+            outcomes = [', '.join(f'{cell[word]} {word}' for word in sorted(cell, key=lambda word: (word != 'ok', word))) if cell else '-' for cell in row]
+            alike[linker, ' | '.join(outcomes)][compiler].append(lto)
+    print('| linker | compilers: LTO |', ' | '.join(VARIANTS), '|')
+    print('|---' * (2 + len(VARIANTS)) + '|')
+    for (linker, outcomes), objects in alike.items():
+        same = collections.defaultdict(list)
+        for compiler, ltos in objects.items():
+            same[', '.join(ltos)].append(compiler)
+        print(f'| {linker} |', '; '.join(f'{", ".join(compilers)}: {ltos}' for ltos, compilers in same.items()), '|', outcomes, '|')
 
 
 def main():
