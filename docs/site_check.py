@@ -25,6 +25,8 @@ const until = async condition => { for (let i = 0; i < 100 && !condition(); ++i)
           found.push(`${page}: ${image.getAttribute("src")} is not shown`);
       if (!shown.querySelector("h1"))
         found.push(`${page} has no heading`);
+      if (shown.body.textContent.includes("```"))
+        found.push(`${page} shows a fence of Markdown`);
     }
     for (const picture of width === widths[0] ? pictures : []) {
       const svg = (await loaded(frame, "/" + picture)).documentElement, all = svg.getBoundingClientRect();

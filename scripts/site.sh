@@ -50,6 +50,8 @@ for folder, _, names in os.walk(pages):
         text = open(path).read()
         # Manual pages have another name here; what is in the sources only is no link.
         text = re.sub(r"(\]\([^)\s]*\.\d)\.scd", r"\1.md", text)
+        # A fence with a file's name: Markdown for Python knows none.
+        text = re.sub(r"(?m)^```(\w+) ([^\s`]+)$", r"`\2`:\n\n```\1", text)
         def link(match):
             target = match.group(2).split("#")[0]
             there = not target or "://" in target or os.path.isfile(os.path.join(folder, target))
