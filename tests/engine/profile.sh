@@ -108,7 +108,7 @@ app=$!
 exec 3>go
 fastsdt-trace -p $app -e "$script" >out 2>err &
 tracer=$!
-until ls -l /proc/$tracer/fd 2>/dev/null | grep -q 'perf_event'; do [ -e /proc/$tracer ] || break; done
+until [ -n "$(ls -l /proc/$tracer/fd 2>/dev/null | grep perf_event)" ]; do [ -e /proc/$tracer ] || break; done
 expect "nobody traces it" "$(sed -n 's/^TracerPid:\s*//p' /proc/$app/status)" 0
 echo >&3
 exec 3>&-

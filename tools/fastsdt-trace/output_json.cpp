@@ -43,11 +43,14 @@ public:
             "\"late\": {}, \"late_seconds\": {:.3f}, \"dropped\": {}, \"unread\": {}, \"lost\": {}, "
             "\"cut\": {}, \"forked\": {}, "
             "\"followed\": {}, \"processes\": {}, \"found\": {}, \"found_seconds\": {:.2f}, "
-            "\"refused\": {}, \"missed\": {}, \"samples\": {}, \"lost_samples\": {}}}}}\n",
+            "\"refused\": {}, \"missed\": {}{}}}}}\n",
             summary.sites, summary.armed, summary.by_kernel, object(summary.reasons), summary.left_out,
             object(summary.reasons_to_leave_out), summary.late, summary.late_seconds, summary.dropped, summary.unread,
             summary.lost, summary.cut, summary.forked, summary.followed, summary.processes, summary.found,
-            summary.found_seconds, summary.refused, summary.missed, summary.samples.value_or(0), summary.lost_samples);
+            summary.found_seconds, summary.refused, summary.missed,
+            summary.samples
+                ? fmt::format(", \"samples\": {}, \"lost_samples\": {}", *summary.samples, summary.lost_samples)
+                : "");
     }
 
 private:
