@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Compiles and runs GCC's own torture tests (gcc-c-torture/execute) with a fastprobe plugin. Usage:
 #
-#   tests/long/gcc-torture.sh [-e MODE]... [-x MODE] [-f FLAGS]... [-r N [-s SEED]] [-n N] [-p FILE]... gcc|clang x86-64|arm64 PLUGIN CC CXX
+#   tests/long/gcc-torture.sh [-e MODE]... [-x MODE] [-f FLAGS]... [-r N [-s SEED]] [-n N] [-t SECONDS] [-p FILE]... gcc|clang x86-64|arm64 PLUGIN CC CXX
 #
 #   -e MODE   entry mode; may be repeated (default: auto, nop10 and frame)
 #   -x MODE   exit mode (default: none)
@@ -10,6 +10,7 @@
 #   -r N      instead of these: N random sets for each program (tests/fastprobe/flags.py)
 #   -s SEED   of the random sets (default: the time). It is printed
 #   -n N      every Nth program only (default: 1, all)
+#   -t SECS   begins no program after so many seconds; those that it begins are any of them, by the seed
 #   -p FILE   this program, C or C++, instead of GCC's; may be repeated
 #
 # A program that compiles and exits with 0 without the plugin does so with it. Clang also runs its machine verifier after
@@ -18,9 +19,9 @@
 # the machine's own mirror. Exit status 77: they cannot be fetched.
 set -euo pipefail
 top=$(realpath "$(dirname "$0")/../..")
-modes=() flags=() files=() nth=1 exit=none sets=0 seed=$(date +%s)
-usage() { sed -n '5,13s/^# \{0,1\}//p' "$0" >&2; exit 2; }
-while getopts e:f:n:p:r:s:x: option; do
+modes=() flags=() files=() nth=1 exit=none sets=0 most='' seed=$(date +%s)
+usage() { sed -n '5,14s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+while getopts e:f:n:p:r:s:t:x: option; do
     case $option in
         e) modes+=("$OPTARG") ;;
         f) flags+=("$OPTARG") ;;
@@ -28,6 +29,7 @@ while getopts e:f:n:p:r:s:x: option; do
         p) files+=("$(realpath "$OPTARG")") ;;
         r) sets=$OPTARG ;;
         s) seed=$OPTARG ;;
+        t) most=$OPTARG ;;
         x) exit=$OPTARG ;;
         *) usage ;;
     esac
@@ -117,12 +119,17 @@ cd "$work"
 [ ${#files[@]} -gt 0 ] || mapfile -t files < <(ls "$cache"/execute/*.c "$cache"/execute/*/*.c 2>/dev/null)
 mapfile -t files < <(printf '%s\n' "${files[@]}" | awk -v n="$nth" 'NR % n == 0')
 [ "$sets" = 0 ] || echo "seed $seed"
+shuffled() { python3 -c 'import random, sys; lines = sys.stdin.readlines(); random.Random(sys.argv[1]).shuffle(lines); sys.stdout.writelines(lines)' "$seed"; }
+[ -z "$most" ] || mapfile -t files < <(printf '%s\n' "${files[@]}" | shuffled)
 jobs=${JOBS:-$(nproc)}
 for ((job = 0; job < jobs; job++)); do
-    for ((i = job; i < ${#files[@]}; i += jobs)); do one "${files[i]}"; done >"result.$job" &
+    for ((i = job; i < ${#files[@]}; i += jobs)); do
+        [ -z "$most" ] || [ $SECONDS -lt "$most" ] || break
+        echo program
+        one "${files[i]}"
+    done | tee "result.$job" | sed -n '/^FAIL/p' &
 done
 wait
-grep -h '^FAIL' result.* || true
-awk -v programs=${#files[@]} '/^ok/ { ok++; entries += $2; exits += $4 } /^left out/ { out++ }
+awk '/^program/ { programs++ } /^ok/ { ok++; entries += $2; exits += $4 } /^left out/ { out++ }
     END { printf "%d programs: %d runs right with %d entries and %d exits, %d left out, which fail without the plugin\n", programs, ok, entries, exits, out }' result.*
 ! grep -q '^FAIL' result.* && grep -q '^ok' result.*
