@@ -4,7 +4,7 @@
 # fastsdt_part(PART "what it is" KIND NAME DEBIAN-PACKAGE ...): sets FASTSDT_HAVE_<PART>. KIND is one of
 #   language   a language that was enabled       module    of pkg-config      program   in PATH
 #   part       another part of this build        package   of find_package
-#   library    that the linker finds
+#   library    that the linker finds             header    that the compiler finds
 function(fastsdt_part part what)
   set(missing "")
   if(FASTSDT_${part})
@@ -37,6 +37,10 @@ function(fastsdt_part part what)
         mark_as_advanced(FASTSDT_LIBRARY_${name})
         set(found ${FASTSDT_LIBRARY_${name}})
         set(name "lib${name}")
+      elseif(kind STREQUAL "header")
+        find_path(FASTSDT_HEADER_${debian} ${name})
+        mark_as_advanced(FASTSDT_HEADER_${debian})
+        set(found ${FASTSDT_HEADER_${debian}})
       elseif(kind STREQUAL "program")
         find_program(FASTSDT_PROGRAM_${name} ${name})
         mark_as_advanced(FASTSDT_PROGRAM_${name})

@@ -347,7 +347,9 @@ cc -O2 -g -Iinclude src/shop.c -o shop"""),
         # Nobody runs that server here: status 1 says that nothing matched.
         "fastsdt-trace --read-memory -e": run(want=lambda: (on_x86(), need(os.path.exists("/usr/lib/postgresql/15/bin/postgres"), "no PostgreSQL")),
             change=[("--read-memory", "--read-memory -t 0.1")], status=(0, 1))},
-    "docs/profiling.md": {"fastsdt-trace --folded": run(want=on_x86)},
+    "docs/profiling.md": {
+        "fastsdt-trace --folded": run(want=on_x86),
+        "fastsdt-trace --pprof": run(want=lambda: (on_x86(), need(have("go"), "no Go")), setup="export PPROF_TMPDIR=$PWD HOME=$PWD")},
     "docs/stacks.md": {"fastsdt-trace": run(want=on_x86, setup="cc -O2 -Iinclude examples/hello.c -o app")},
     "docs/timelines.md": {"fastsdt-trace record": run(want=timelines, setup=f"""rm -rf trace calls some; cc -O2 -Iinclude examples/hello.c -o app
             {traced_functions}""")},

@@ -13,7 +13,8 @@ kernel=$("$FASTSDT_SOURCE/tests/kernel/fetch-kernel.sh" arm64 6.12 "$cache" 2>er
 # ---- Libraries: the arm64 packages of those that this machine has. Files of packages without an architecture are copied.
 suite=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
 dev="libelf-dev libdw-dev liblzma-dev libiberty-dev libzydis-dev libzycore-dev libfmt-dev libvixl-dev zlib1g-dev libgtest-dev"
-if [ "$(cat debs/done 2>/dev/null)" != "$dev" ]; then # they stay between runs
+common="libcli11-dev libprotozero-dev nlohmann-json3-dev"
+if [ "$(cat debs/done 2>/dev/null)" != "$dev $common" ]; then # they stay between runs
     rm -rf root debs
     mkdir root debs
     files=$(ldd "$FASTSDT_BUILD/bin/fastsdt-trace" "$FASTSDT_BUILD/bin/engine_stubs_arm64" | grep -o '/[^ )]*' | grep -v ':$' | sort -u)
@@ -25,12 +26,12 @@ if [ "$(cat debs/done 2>/dev/null)" != "$dev" ]; then # they stay between runs
     (cd debs && FASTSDT_CACHE=$cache FASTSDT_ARCHS=arm64 "$FASTSDT_SOURCE/scripts/common/debian.sh" "$suite" apt-get download $packages) >err 2>&1 ||
         skip "no arm64 packages of $suite: $(tail -n 1 err)"
     for deb in debs/*.deb; do dpkg-deb -x "$deb" root; done
-    dpkg-query -L libcli11-dev nlohmann-json3-dev | grep -E '^/usr/(include|share/cmake|lib/cmake)/' | while read -r file; do
+    dpkg-query -L $common | grep -E '^/usr/(include|share/cmake|lib/cmake)/' | while read -r file; do
         [ -d "$file" ] || cp --parents "$file" root/
     done
     find root -type l -lname '/*' | while read -r link; do ln -sf "$PWD/root$(readlink "$link")" "$link"; done
     sed -i '/^Requires.private/d' root/usr/lib/aarch64-linux-gnu/pkgconfig/*.pc
-    echo "$dev" >debs/done
+    echo "$dev $common" >debs/done
 fi
 
 # ---- Programs

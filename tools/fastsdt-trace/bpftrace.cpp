@@ -166,6 +166,8 @@ std::string bpftrace_obstacle(const Options& options)
         return why;
     if (options.follow.value_or(false))
         return "bpftrace counts one process, and --follow wants its children too";
+    if (!options.pprof.empty())
+        return "bpftrace writes no profiles";
     if (options.folded)
         return "bpftrace prints no folded stacks";
     if (geteuid() != 0)

@@ -11,6 +11,7 @@
 #include "say.h"
 
 #include <fmt/format.h>
+#include <protozero/pbf_writer.hpp>
 #include <nlohmann/json.hpp>
 
 #include <iterator>
@@ -135,28 +136,18 @@ class Message {
 public:
     Message& number(unsigned field, uint64_t value)
     {
-        varint(field << 3);
-        varint(value);
+        protozero::pbf_writer(bytes_).add_uint64(field, value);
         return *this;
     }
     Message& bytes(unsigned field, std::string_view value)
     {
-        varint(field << 3 | 2);
-        varint(value.size());
-        bytes_ += value;
+        protozero::pbf_writer(bytes_).add_bytes(field, value.data(), value.size());
         return *this;
     }
     Message& message(unsigned field, const Message& value) { return bytes(field, value.bytes_); }
     const std::string& text() const { return bytes_; }
 
 private:
-    void varint(uint64_t value)
-    {
-        constexpr uint64_t more = 0x80;
-        for (; value >= more; value >>= 7)
-            bytes_ += static_cast<char>(value | more);
-        bytes_ += static_cast<char>(value);
-    }
     std::string bytes_;
 };
 

@@ -7,6 +7,7 @@
 #include "proc/maps.h"
 #include "export.h"
 #include "options.h"
+#include "pprof.h"
 #include "process/debug_types.h"
 #include "process/outside.h"
 #include "record.h"
@@ -19,6 +20,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -110,6 +112,11 @@ int trace(const Options& options)
         }
         if (options.flight && !engine::has_events(script))
             give_up("--flight keeps events, and the script makes none at a probe: printf(), print()");
+        if (!options.pprof.empty()) {
+            if (std::none_of(script.maps.begin(), script.maps.end(), is_profile))
+                give_up("--pprof is for counts and sums by stack, @[ustack] = count(), and the script has none");
+            script.stack_form = engine::StackForm::perf;
+        }
         if (options.unordered && !engine::has_events(script))
             give_up("--unordered is for printf() and print() at a probe, and the script has none");
         if (!options.flight && engine::has_dump(script))

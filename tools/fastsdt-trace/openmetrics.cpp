@@ -81,27 +81,6 @@ std::string sanitized(std::string_view name)
     return clean;
 }
 
-// What the script writes for the key where it first mentions the map.
-std::string label_of(const engine::Expression& key, size_t index)
-{
-    const std::string name = engine::name_of(key);
-    return name.empty() ? fmt::format("key{}", index) : name;
-}
-
-std::vector<std::string> labels_of(const engine::Script& script, size_t map)
-{
-    std::vector<std::string> labels;
-    each_statement(script, [&](const engine::Statement& statement) {
-        for (size_t i = 0; statement.map == map && i < statement.keys.size() && labels.size() == i; ++i) {
-            const std::string label = label_of(statement.keys[i], i);
-            labels.push_back(std::count(labels.begin(), labels.end(), label) ? fmt::format("key{}", i) : label);
-        }
-    });
-    for (size_t i = labels.size(); i < script.maps[map].keys.size(); ++i)
-        labels.push_back(fmt::format("key{}", i));
-    return labels;
-}
-
 std::string integer(const Map& map, int64_t number)
 {
     return map.type.is_signed ? std::to_string(number) : std::to_string(static_cast<uint64_t>(number));

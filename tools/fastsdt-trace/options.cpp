@@ -270,6 +270,11 @@ void add_options(CLI::App& app, Options& options, Given& given)
         "exceptions or is marked for shadow stacks");
     app.add_flag("--folded", options.folded,
                  "Print counts and sums by stack as flamegraph.pl reads them: \"main;work;step 12\"");
+    app.add_option(
+           "--pprof", options.pprof,
+           "Write counts and sums by stack into this file, and do not print them: a profile that `go tool pprof`, "
+           "Pyroscope, Grafana and speedscope read")
+        ->type_name("FILE");
     app.add_flag("--exit-status", options.exit_status,
                  "End with the COMMAND's status, 128 and the signal's number where one killed it; 2 remains for what "
                  "cannot be traced at all");
@@ -364,10 +369,10 @@ void check_serve(Options& options, Given& given)
     if (!options.command.empty())
         give_up("serve starts no command; name processes that others start");
     if (given.duration > 0 || given.interval > 0 || options.dry || options.json || !options.output.empty()
-        || options.folded || options.flight || options.unordered || options.exit_status || *given.list
-        || given.latency_command->parsed() || options.in_kernel())
+        || options.folded || !options.pprof.empty() || options.flight || options.unordered || options.exit_status
+        || *given.list || given.latency_command->parsed() || options.in_kernel())
         give_up("serve prints no report and runs no bpftrace: --duration, --interval, --dry-run, --json, --output, "
-                "--folded, --flight, --unordered, "
+                "--folded, --pprof, --flight, --unordered, "
                 "--exit-status, --list, latency and --engine kernel cannot be combined with it");
     if (!options.serve->config.empty()) {
         if (named || selects || options.follow || options.read_memory)
@@ -486,6 +491,8 @@ void check_options(Options& options, const Given& given)
         give_up(fmt::format("one script is enough: -e TEXT, FILE or latency{}", dashes_hint(options)));
     if (!is_latency && !is_top && !is_generated && given.text.empty() && !is_file)
         give_up("the script is missing: -e TEXT, FILE or latency; see fastsdt-trace --help");
+    if (!options.pprof.empty() && (options.dry || options.top || options.timeline))
+        give_up("--pprof is for the maps of a script's report");
     if (options.json && options.folded)
         give_up("--json and --folded are two ways to print the maps: one is enough");
     complete_selection(options.selection, given.users);

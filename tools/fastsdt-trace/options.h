@@ -80,6 +80,7 @@ struct Options {
     std::optional<std::chrono::milliseconds> duration, interval;
     enum class Stage { none, ast, ir, code } stage = Stage::none; ///< -d: what to print of the script, instead of a run
     bool dry = false, json = false, folded = false;
+    std::string pprof;                   ///< --pprof: the file
     bool is_newer = false;               ///< print as bpftrace does since 0.21, where that differs from 0.17
     bool warns = true;                   ///< warnf() and warnings about the script
     bool unsafe = false;                 ///< system() may run commands

@@ -4,6 +4,7 @@
 
 #include "movable/fault.h"
 #include "process/symbols.h"
+#include "script/language.h"
 #include "values.h"
 
 #include <fmt/format.h>
@@ -185,6 +186,31 @@ std::vector<std::string> frames_of(const engine::Datum& stack)
     for (std::string line; std::getline(lines, line);)
         frames.push_back(line);
     return frames;
+}
+
+namespace {
+
+// What the script writes for the key where it first mentions the map.
+std::string label_of(const engine::Expression& key, size_t index)
+{
+    const std::string name = engine::name_of(key);
+    return name.empty() ? fmt::format("key{}", index) : name;
+}
+
+} // namespace
+
+std::vector<std::string> labels_of(const engine::Script& script, size_t map)
+{
+    std::vector<std::string> labels;
+    each_statement(script, [&](const engine::Statement& statement) {
+        for (size_t i = 0; statement.map == map && i < statement.keys.size() && labels.size() == i; ++i) {
+            const std::string label = label_of(statement.keys[i], i);
+            labels.push_back(std::count(labels.begin(), labels.end(), label) ? fmt::format("key{}", i) : label);
+        }
+    });
+    for (size_t i = labels.size(); i < script.maps[map].keys.size(); ++i)
+        labels.push_back(fmt::format("key{}", i));
+    return labels;
 }
 
 std::string stack_text(const engine::Datum& stack, size_t indent)

@@ -70,6 +70,9 @@ enum class Style {
 std::string text_of(const engine::ValueType& type, const engine::Datum& datum, const std::vector<std::string>& probes,
                     Style style = Style::value);
 
+/// A word for each key of a map, each once: what the script writes where it first mentions the map, or "key1".
+std::vector<std::string> labels_of(const engine::Script& script, size_t map);
+
 /// The lines of a stack as bpftrace prints them: behind an empty one, each with so many blanks before it.
 std::string stack_text(const engine::Datum& stack, size_t indent);
 std::vector<std::string> frames_of(const engine::Datum& stack);

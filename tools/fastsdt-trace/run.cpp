@@ -3,7 +3,9 @@
 #include "actions.h"
 #include "bpf/files.h"
 #include "elf/archive.h"
+#include "base/output_file.h"
 #include "output.h"
+#include "pprof.h"
 #include "base/unusable.h"
 #include "process.h"
 #include "process/outside.h"
@@ -65,6 +67,8 @@ public:
             print_events(false);
             return exit_ = exit_ || hear(Clock::now());
         };
+        if (!options_.pprof.empty())
+            profile_.emplace(options_.pprof); // what cannot be written is refused now
         if (recorder_)
             recorder_->tells_ends = [this](const engine::Site& entry) { return processes_.tells_ends(entry); };
     }
@@ -83,6 +87,7 @@ public:
         wait();
         take_samples();
         processes_.end();
+        const auto took = std::chrono::nanoseconds(Clock::now() - start_);
         print_events(true);
         shared_.attempt([&] { all_of(Probe::Kind::end); });
         output_->last();
@@ -95,6 +100,8 @@ public:
         const Summary last = summary();
         output_->summary(last);
         finish_output(options_.output);
+        if (profile_)
+            profile_->write(profile_of(script_, processes_.read(), shared_.names.names(), {began_, took.count()}));
         explain(last);
         processes_.finish();
         if (const auto status = actions_.status())
@@ -365,7 +372,8 @@ private:
         std::sort(order.begin(), order.end(),
                   [&](size_t a, size_t b) { return script_.maps[a].name < script_.maps[b].name; });
         for (size_t map : order)
-            output_->map(map, maps.maps[map], shared_.names.names(), 0, 0, false);
+            if (options_.pprof.empty() || !is_profile(script_.maps[map]))
+                output_->map(map, maps.maps[map], shared_.names.names(), 0, 0, false);
     }
 
     Shared& shared_;
@@ -376,8 +384,11 @@ private:
     const std::unique_ptr<Output> output_;
     Processes processes_;
     Actions actions_;
-    const bool prints_; // at sites
+    const bool prints_;                 // at sites
+    std::optional<OutputFile> profile_; // --pprof
     Clock::time_point start_ = Clock::now();
+    const int64_t began_ =
+        std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count(); // since 1970
     Clock::time_point next_events_ = start_, next_samples_ = start_;
     std::chrono::milliseconds events_period_{};
     bool exit_ = false;
