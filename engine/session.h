@@ -2,7 +2,6 @@
 // A script in one process: matched, armed, read. The code that prints the maps knows nothing of the process.
 #pragma once
 #include "arming/arm.h"
-#include "arming/match.h"
 #include "arming/target.h"
 #include "code/stubs.h"
 #include "maps/events.h"
@@ -13,6 +12,7 @@
 #include "process/filters.h"
 #include "process/forks.h"
 #include "process/lasting.h"
+#include "process/match.h"
 #include "process/symbols.h"
 #include "process/unwinding.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Probes on files that no process has mapped yet, so that the first hit of whoever executes or loads them counts.
 #pragma once
-#include "arming/match.h"
+#include "process/match.h"
 #include "bpf/kernel.h"
 
 namespace fastsdt::engine::bpf {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "process/debug_types.h"
 
-#include "arming/match.h"
+#include "process/match.h"
 #include "base/demangle.h"
 #include "elf/debug_file.h"
 

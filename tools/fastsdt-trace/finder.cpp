@@ -4,7 +4,7 @@
 // is a descendant whose parent has ended before it was seen itself.
 #include "finder.h"
 
-#include "arming/match.h"
+#include "process/match.h"
 #include "base/unusable.h"
 #include "process.h"
 #include "process/follow.h"

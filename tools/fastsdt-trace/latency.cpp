@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // `fastsdt-trace latency` only makes a script. A user who writes that script down gets the same report, and can change
 // it.
-#include "arming/match.h"
+#include "process/match.h"
 #include "base/unusable.h"
 #include "elf/return_probes.h"
 #include "options.h"

@@ -2,7 +2,7 @@
 #include "list.h"
 
 #include "arch/args.h"
-#include "arming/match.h"
+#include "process/match.h"
 #include "base/demangle.h"
 #include "base/printable.h"
 #include "elf/image.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // `fastsdt-trace record` and `functions`: what threads recorded becomes a trace, a table of calls, or both. No value is made a text.
 #pragma once
-#include "arming/match.h"
+#include "process/match.h"
 #include "ctf.h"
 #include "functions.h"
 #include "maps/events.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "arming/match.h"
+#include "process/match.h"
 #include "arch/args.h"
 #include "base/demangle.h"
 #include "base/search_path.h"
