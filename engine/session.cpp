@@ -6,6 +6,7 @@
 #include "process/follow.h"
 #include "process/outside.h"
 #include "process/ptrace.h"
+#include "proc/memory.h"
 #include "session.h"
 
 #include <fmt/format.h>

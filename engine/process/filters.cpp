@@ -9,6 +9,7 @@
 #include "process/allowed.h"
 #include "process/ptrace.h"
 #include "proc/mapped_file.h"
+#include "proc/memory.h"
 #include "proc/threads.h"
 
 #include <fmt/format.h>

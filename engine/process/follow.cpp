@@ -5,7 +5,7 @@
 // program, or has ended.
 #include "process/follow.h"
 
-#include "process/ptrace.h"
+#include "proc/memory.h"
 #include "proc/threads.h"
 
 #include <fmt/format.h>

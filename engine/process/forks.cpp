@@ -8,7 +8,7 @@
 #include "proc/processes.h"
 #include "maps/tables.h"
 #include "process/allowed.h"
-#include "process/ptrace.h"
+#include "proc/memory.h"
 
 #include <algorithm>
 #include <cerrno>

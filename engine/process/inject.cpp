@@ -9,7 +9,7 @@
 #include "process/inject.h"
 
 #include "base/descriptor.h"
-#include "proc/maps.h"
+#include "proc/memory.h"
 #include "proc/threads.h"
 #include "proc/processes.h"
 #include "process/allowed.h"

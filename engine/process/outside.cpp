@@ -17,6 +17,7 @@
 #include "process/page_of_data.h"
 #include "process/ptrace.h"
 #include "process/room.h"
+#include "proc/memory.h"
 #include "proc/threads.h"
 #include "proc/processes.h"
 #include "proc/mapped_file.h"

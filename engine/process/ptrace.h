@@ -4,7 +4,6 @@
 #pragma once
 #include "base/descriptor.h"
 #include "base/unusable.h"
-#include "proc/maps.h"
 #include "process/interrupted.h"
 
 #include <chrono>
@@ -79,24 +78,6 @@ void patiently(const std::function<void()>& work);
 /// SIGINT, SIGTERM, SIGHUP or SIGQUIT waits for this process, which has it blocked: whoever waits for another process without an end
 /// in sight gives up.
 bool asked_to_end();
-
-/// Threads of a process, its first one first. Some of them may have ended.
-std::vector<pid_t> threads_of(pid_t pid);
-
-/// What a process has mapped; and its memory, opened by the name of one of its threads, with `flags` of open(2). A thread that ends
-/// meanwhile has neither, so the next is asked. Empty: it has ended, or errno says why none can be opened.
-std::vector<Mapping> mappings_of(pid_t pid);
-struct Memory {
-    Descriptor file;  ///< /proc/PID/task/TID/mem
-    pid_t thread = 0; ///< TID
-};
-Memory open_memory(pid_t pid, int flags);
-
-/// Whether the process of an open /proc/PID/mem has ended or executes another program.
-bool memory_has_gone(int memory);
-
-/// Whether a process has ended or is about to: it may have let go of its memory, and does not count as ended yet.
-bool is_ending(pid_t pid);
 
 /// The program counter of a process's first thread, if that stands in a stop and not in a system call.
 std::optional<uint64_t> stopped_at(pid_t pid);

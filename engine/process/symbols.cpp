@@ -9,7 +9,7 @@
 #include "proc/maps.h"
 #include "proc/processes.h"
 #include "proc/mapped_file.h"
-#include "process/ptrace.h"
+#include "proc/memory.h"
 
 #include <fmt/format.h>
 

@@ -7,7 +7,7 @@
 #include "elf/image.h"
 #include "proc/maps.h"
 #include "proc/mapped_file.h"
-#include "process/ptrace.h"
+#include "proc/memory.h"
 
 #include <fmt/format.h>
 

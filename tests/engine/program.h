@@ -5,6 +5,7 @@
 #include "code/machine.h"
 #include "process/outside.h"
 #include "live/live.h"
+#include "proc/memory.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 
 #include "arming/arena.h"
 #include "base/unusable.h"
-#include "proc/maps.h"
+#include "proc/memory.h"
 #include "proc/threads.h"
 #include "proc/processes.h"
 #include "movable/movable.h"
@@ -586,7 +586,7 @@ void Processes::count_missed(bool at_end)
 // Whether it has ended, or is about to. A kernel thread that was named is none of these.
 bool Processes::is_over(pid_t pid) const
 {
-    return engine::start_time_of(std::to_string(pid)) == 0 || (!options_.names(pid) && engine::is_ending(pid));
+    return engine::start_time_of(std::to_string(pid)) == 0 || (!options_.names(pid) && is_ending(pid));
 }
 
 void Processes::attach(pid_t pid, When when)
@@ -639,7 +639,7 @@ bool Processes::may_match(pid_t pid) const
 // Whether a forked child has loaded something that matches.
 bool Processes::has_more(pid_t pid, engine::Target& memory, pid_t parent) const
 {
-    if (engine::modules_of(memory.mappings()) == engine::modules_of(engine::mappings_of(parent)))
+    if (engine::modules_of(memory.mappings()) == engine::modules_of(mappings_of(parent)))
         return false;
     engine::ProbeNames names;
     engine::Matcher matcher(script_, pid, names, options_.moves, options_.moves_faulting);
