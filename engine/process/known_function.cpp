@@ -9,10 +9,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <climits>
+#include <cstring>
+#include <fcntl.h>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <string_view>
+#include <sys/stat.h>
+#include <sys/xattr.h>
 #include <tuple>
+#include <unistd.h>
 
 namespace fastsdt::engine {
 namespace {
@@ -39,6 +46,14 @@ std::optional<uint64_t> offset_in(pid_t pid, const Mapping& mapping, const std::
     return found;
 }
 
+// By their names: to look into every file of every process takes too long.
+bool may_be_c_library(const Mapping& mapping, const Mapping& program)
+{
+    const std::string_view name = std::string_view(mapping.name).substr(mapping.name.rfind('/') + 1);
+    return name.starts_with("libc.") || name.starts_with("libc-") || name.starts_with("ld-musl-")
+        || (mapping.inode == program.inode && mapping.device == program.device);
+}
+
 } // namespace
 
 uint64_t known_function(pid_t pid, const Mapping& mapping, const std::string& name)
@@ -50,6 +65,31 @@ uint64_t known_function(pid_t pid, const Mapping& mapping, const std::string& na
     if (fresh)
         found->second = offset_in(pid, mapping, name);
     return found->second ? mapping.start + *found->second : 0;
+}
+
+bool may_trace_execution(pid_t pid, uint64_t name)
+{
+    const Descriptor memory(open(fmt::format("/proc/{}/mem", pid).c_str(), O_RDONLY | O_CLOEXEC));
+    std::string path(PATH_MAX, '\0');
+    const ssize_t size = pread(memory.get(), path.data(), path.size(), static_cast<off_t>(name));
+    path.resize(size > 0 ? strnlen(path.data(), static_cast<size_t>(size)) : 0);
+    path.insert(0, fmt::format("/proc/{}/{}/", pid, path.starts_with('/') ? "root" : "cwd"));
+    struct stat status{};
+    if (stat(path.c_str(), &status) < 0 || !S_ISREG(status.st_mode))
+        return false;
+    if (geteuid() == 0)
+        return true;
+    return (status.st_mode & (S_ISUID | S_ISGID)) == 0
+        && getxattr(path.c_str(), "security.capability", nullptr, 0) <= 0;
+}
+
+uint64_t find_execve(pid_t pid, const std::vector<Mapping>& mappings)
+{
+    for (const Mapping& m : mappings)
+        if (m.inode != 0 && m.offset == 0 && may_be_c_library(m, mappings.front()))
+            if (const uint64_t function = known_function(pid, m, "execve"))
+                return function;
+    return 0;
 }
 
 } // namespace fastsdt::engine

@@ -12,7 +12,7 @@
 #include "process/allowed.h"
 #include "process/frames.h"
 #include "process/inject.h"
-#include "process/execve.h"
+#include "process/known_function.h"
 #include "process/loader.h"
 #include "process/page_of_data.h"
 #include "process/ptrace.h"

@@ -8,7 +8,7 @@
 #include "proc/processes.h"
 #include "movable/movable.h"
 #include "process.h"
-#include "process/execve.h"
+#include "process/known_function.h"
 #include "process/outside.h"
 #include "process/ptrace.h"
 #include "process/signals_blocked.h"
