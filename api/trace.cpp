@@ -123,11 +123,10 @@ void begin(fastsdt_trace_attachment& attachment)
             attachment.target = std::move(self);
         } else {
             attachment.target = engine::open_outside(trace.pid);
-            attachment.follow.emplace(trace.pid);
+            attachment.follow.emplace(attachment.target->view());
         }
-        attachment.session =
-            std::make_unique<engine::Session>(attachment.script, trace.pid, *attachment.target,
-                                              engine::Session::Options{.calls = attachment.reads_memory});
+        attachment.session = std::make_unique<engine::Session>(
+            attachment.script, *attachment.target, engine::Session::Options{.calls = attachment.reads_memory});
     }
     arm(attachment);
 }

@@ -93,7 +93,7 @@ void measure(unsigned threads, int runs)
         const uint64_t begin = now();
         try {
             const auto target = fastsdt::engine::open_outside(pid);
-            fastsdt::engine::Session session(script, pid, *target);
+            fastsdt::engine::Session session(script, *target);
             session.arm();
             session.disarm();
         } catch (const fastsdt::Unusable& error) {

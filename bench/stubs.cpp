@@ -146,9 +146,10 @@ void measure(benchmark::State& state, const Case& what)
         const std::string probe = what.kind == Probe::Kind::usdt ? "usdt:*:p:n" : "uprobe:*:f";
         const std::string text = probe + " { " + what.actions + " }";
         Environment environment = own_environment();
-        environment.tid_offset = read_environment(parse(text), getpid()).tid_offset; // as fastsdt-trace finds it
-        environment.thread_stack = find_thread_stack(getpid());
-        for (const fastsdt::Mapping& mapping : fastsdt::read_maps(getpid()))
+        ProcessView view(getpid());
+        environment.tid_offset = read_environment(parse(text), view).tid_offset; // as fastsdt-trace finds it
+        environment.thread_stack = find_thread_stack(view);
+        for (const fastsdt::Mapping& mapping : view.mappings())
             if (mapping.name == "[stack]")
                 environment.stack = {mapping.start, mapping.end};
         run = std::make_unique<OwnRun>(text, site, environment);

@@ -6,7 +6,6 @@
 #include "process/follow.h"
 #include "process/outside.h"
 #include "process/ptrace.h"
-#include "proc/memory.h"
 #include "session.h"
 
 #include <fmt/format.h>
@@ -20,13 +19,13 @@
 
 namespace fastsdt::engine {
 
-Session::Session(const Script& script, pid_t pid, Target& target, Options options, const std::vector<Mapping>& mappings)
-    : script_(script), target_(target), pid_(pid), options_(options), filters_(pid),
-      modules_at_first_(modules_of(mappings)),
-      matcher_(script, pid, options.names ? *options.names : own_names_,
+Session::Session(const Script& script, Target& target, Options options)
+    : script_(script), target_(target), view_(target.view()), options_(options), filters_(view_),
+      modules_at_first_(modules_of(view_.mappings())),
+      matcher_(script, view_, options.names ? *options.names : own_names_,
                (options.moves || options.kernel) && target.stops_threads(), options.moves_faulting),
-      fresh_(matcher_.find_new(mappings)), environment_(read_environment(script, pid)), lasting_(pid),
-      unwinding_(unwinds(script) ? std::make_unique<Unwinding>(pid) : nullptr),
+      fresh_(matcher_.find_new()), environment_(read_environment(script, view_)), lasting_(view_),
+      unwinding_(unwinds(script) ? std::make_unique<Unwinding>(view_) : nullptr),
       tables_(lay_out(script, options.ring_size, options.overwrites, unwinding_ ? unwinding_->capacity() : 0)),
       arming_(
           target, [this](std::span<const Site> sites, const Arena& arena) { return compiled_to_arm(sites, arena); },
@@ -37,17 +36,19 @@ Session::Session(const Script& script, pid_t pid, Target& target, Options option
               return words_at_first(window);
           },
           options.follow),
-      event_reader_(script, tables_, pid, options.sink), searched_(pid), cleared_(script.maps.size())
+      event_reader_(script, tables_, view_.pid(), options.sink), searched_(view_.pid()), cleared_(script.maps.size())
 {
-    if (tables_.stacks || shows_names(script))
-        symbols_ = std::make_unique<Symbols>(pid, script.stack_form.value_or(StackForm::bpftrace));
+    if (tables_.stacks || shows_names(script)) {
+        symbols_ = std::make_unique<Symbols>(view_, script.stack_form.value_or(StackForm::bpftrace));
+        symbols_->look(view_.mappings());
+    }
     if (uses(script, Value::symbol))
         environment_.symbol =
-            [pid, known = std::map<std::pair<std::string, std::string>, std::optional<SymbolInFile>>()](
+            [this, known = std::map<std::pair<std::string, std::string>, std::optional<SymbolInFile>>()](
                 const Site& site, const std::string& name) mutable { // a file is read once for all of its sites
                 const auto [place, fresh] = known.try_emplace({site.file, name});
                 if (fresh)
-                    place->second = symbol_in(fmt::format("/proc/{}/root{}", pid, site.file), name);
+                    place->second = symbol_in(view_.path(site.file), name);
                 const auto& found = place->second;
                 return found ? std::optional(found->address + site.load_bias) : std::nullopt;
             };
@@ -59,24 +60,24 @@ Session::Session(const Script& script, pid_t pid, Target& target, Options option
         timed_ = {environment_.clock->base_counter, environment_.clock->base_ns};
     environment_.threads_run = !target.stops_threads();
     reads_lasting_ = uses(script, Value::str_arg) || reads_memory(script);
-    decide_calls(wants_calls(), mappings);
+    decide_calls(wants_calls());
     if (options_.kernel)
-        options_.kernel->join(pid_);
+        options_.kernel->join(view_.pid());
 }
 
 Session::~Session()
 {
     if (options_.kernel)
-        options_.kernel->leave(pid_);
+        options_.kernel->leave(view_.pid());
 }
 
 // Takes a while: only if some call is wanted.
-void Session::decide_calls(bool wanted, const std::vector<Mapping>& mappings)
+void Session::decide_calls(bool wanted)
 {
     if (decided_ || !environment_.no_system_calls.empty() || !wanted)
         return;
     decided_ = true;
-    environment_.no_system_calls = obstacle_to_calls(mappings);
+    environment_.no_system_calls = obstacle_to_calls();
     environment_.system_calls = environment_.no_system_calls.empty();
 }
 
@@ -98,25 +99,20 @@ bool Session::wants_calls() const
            });
 }
 
-std::string Session::obstacle_to_calls(const std::vector<Mapping>& mappings)
+std::string Session::obstacle_to_calls()
 {
     if (const std::string obstacle = filters_.obstacle(); !obstacle.empty())
         return obstacle;
-    if (const std::string setter = options_.calls ? std::string() : filters_.setter(mappings); !setter.empty())
+    if (const std::string setter = options_.calls ? std::string() : filters_.setter(view_.mappings()); !setter.empty())
         return fmt::format("the process may set a seccomp filter, which could kill it for that ({})", setter);
     return {};
 }
 
 bool Session::look_for_filters()
 {
-    return environment_.system_calls && look_for_filters(mappings_of(pid_));
-}
-
-bool Session::look_for_filters(const std::vector<Mapping>& mappings)
-{
     if (!environment_.system_calls)
         return false;
-    environment_.no_system_calls = obstacle_to_calls(mappings);
+    environment_.no_system_calls = obstacle_to_calls();
     environment_.system_calls = environment_.no_system_calls.empty(); // of stubs to come
     if (!environment_.system_calls)
         forbid_calls();
@@ -131,7 +127,7 @@ bool Session::may_see_faults() const
 
 bool Session::look_for_handlers()
 {
-    const uint8_t handled = may_see_faults() ? handled_faults(pid_) & arming_.faults() : 0;
+    const uint8_t handled = may_see_faults() ? handled_faults(view_) & arming_.faults() : 0;
     if (!handled)
         return false;
     const TracerThread tracer;
@@ -143,7 +139,7 @@ bool Session::look_for_handlers()
 void Session::look_for_handlers_in(std::span<const Fork> forks)
 {
     for (const Fork& fork : forks)
-        if (const auto handled = uint8_t(handled_faults(fork.pid) & ~fault_division))
+        if (const auto handled = uint8_t(handled_faults(ProcessView(fork.pid)) & ~fault_division))
             try {
                 const TracerThread tracer;
                 forks_given_up_ += arming_.withdraw_faulting_in(*open_forked(fork.pid), handled) != 0;
@@ -184,11 +180,11 @@ void Session::look_at_stacks()
         return;
     for (const uint64_t stack : interned_stacks(tables_, reader()))
         name_of(stack);
-    symbols_->look();
+    symbols_->look(view_.mappings());
     if (unwinding_)
         unwinding_->write(target_, tables_, arming_.window());
     if (environment_.thread_stack == 0)
-        environment_.thread_stack = find_thread_stack(pid_);
+        environment_.thread_stack = find_thread_stack(view_);
     if (arming_.window().size != 0)
         for (const FirstWord& each : words_of_stacks())
             target_.put_data(each.offset, each.value);
@@ -201,11 +197,11 @@ void Session::follow_stack()
     const uint64_t cut = word(Tables::cut);
     if (cut == std::exchange(cut_, cut))
         return;
-    if (environment_.thread_stack == 0) // a static program's is found where it has threads
-        environment_.thread_stack = find_thread_stack(pid_);
-    for (const Mapping& mapping : mappings_of(pid_))
+    for (const Mapping& mapping : view_.look())
         if (mapping.name == "[stack]" && mapping.end == environment_.stack.end)
             environment_.stack.start = mapping.start;
+    if (environment_.thread_stack == 0) // a static program's is found where it has threads
+        environment_.thread_stack = find_thread_stack(view_);
     for (const FirstWord& each : words_of_stacks())
         target_.put_data(each.offset, each.value);
 }
@@ -283,7 +279,7 @@ bool kernel_can(State state)
 } // namespace
 
 // Of the sites that come, those that the kernel's engine has are no others' any more.
-void Session::give_to_kernel(const std::vector<Mapping>& mappings)
+void Session::give_to_kernel()
 {
     std::vector<SiteState> states; // as stubs have them
     if (!options_.all_in_kernel && !fresh_.empty())
@@ -303,7 +299,7 @@ void Session::give_to_kernel(const std::vector<Mapping>& mappings)
             given.push_back(i);
             sites.push_back(fresh_[i]);
         }
-    const std::vector<SiteState> found = options_.kernel->attach(pid_, sites, mappings);
+    const std::vector<SiteState> found = options_.kernel->attach(view_.pid(), sites, view_.mappings());
     for (size_t k = 0; k < given.size(); ++k) {
         Site& site = fresh_[given[k]];
         site.found = found[k];
@@ -316,7 +312,7 @@ void Session::give_to_kernel(const std::vector<Mapping>& mappings)
 Session::Preview Session::preview()
 {
     Preview preview;
-    lasting_.look(environment_, mappings_of(pid_));
+    lasting_.look(environment_, view_.mappings());
     preview.sites = fresh_;
     preview.states = can_arm(target_, preview.sites);
     preview.stubs.resize(preview.sites.size());
@@ -367,12 +363,12 @@ void Session::arm()
 {
     const TracerThread tracer;
     const size_t known = arming_.sites().size();
-    const std::vector<Mapping> mappings = mappings_of(pid_); // what changes from now on is seen by the next look
-    lasting_.look(environment_, mappings);
+    view_.look(); // what changes from now on is seen by the next one
+    lasting_.look(environment_, view_.mappings());
     look_at_stacks();
-    look_for_filters(mappings);
+    look_for_filters();
     calls_wanted_ = calls_wanted_ || wants_calls();
-    decide_calls(calls_wanted_ || wants_loader_ || wants_executing_, mappings); // the stubs there wait by one
+    decide_calls(calls_wanted_ || wants_loader_ || wants_executing_); // the stubs there wait by one
     if (wants_loader_ && environment_.system_calls)
         arming_.watch_loader();
     if (wants_executing_ && environment_.system_calls)
@@ -383,7 +379,7 @@ void Session::arm()
                                return site.arguments.find("(%rip") != std::string::npos;
                            }));
     if (options_.kernel)
-        give_to_kernel(mappings);
+        give_to_kernel();
     try {
         arming_.arm(fresh_);
     } catch (...) {
@@ -396,7 +392,8 @@ void Session::arm()
 
 void Session::match_again()
 {
-    std::vector<Site> come = matcher_.find_new({});
+    view_.look();
+    std::vector<Site> come = matcher_.find_new();
     fresh_.insert(fresh_.end(), std::make_move_iterator(come.begin()), std::make_move_iterator(come.end()));
 }
 
@@ -637,7 +634,7 @@ Maps Session::read()
             subtract(script_, map, now, *cleared_[map]);
     if (!symbols_)
         return now;
-    symbols_->look();
+    symbols_->look(view_.look());
     return named(script_, std::move(now),
                  [this](const ValueType& type, uint64_t number) { return name_of(type, number); });
 }

@@ -50,14 +50,10 @@ public:
         bpf::Kernel* kernel = nullptr; ///< has the sites that stubs cannot have; has to outlive it
         bool all_in_kernel = false;    ///< and all others
     };
-    /// Reads the process and matches. `script` and `target` have to outlive it. Throws Unusable.
-    /// @param mappings  what the process has mapped, if that was read after `target` was opened. What comes later is found by
-    /// match_again(), as whoever compares modules_at_first() knows
-    Session(const Script& script, pid_t pid, Target& target, Options options, const std::vector<Mapping>& mappings);
-    Session(const Script& script, pid_t pid, Target& target, Options options)
-        : Session(script, pid, target, options, target.mappings())
-    {}
-    Session(const Script& script, pid_t pid, Target& target) : Session(script, pid, target, Options{}) {}
+    /// Reads the process, as of the last look of the target's view, and matches. `script` and `target` have to outlive it. Throws Unusable.
+    /// What comes later is found by match_again(), as whoever compares modules_at_first() knows
+    Session(const Script& script, Target& target, Options options);
+    Session(const Script& script, Target& target) : Session(script, target, Options{}) {}
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
     ~Session();
@@ -80,8 +76,8 @@ public:
     void match_and_arm(); ///< matches again, and arms
     void disarm();
 
-    /// Looks for seccomp filters, and for modules that could set one: then stubs make no system calls any more. Cheap enough to be
-    /// done often.
+    /// Looks for seccomp filters, and for modules that could set one among those of the view's last look: then stubs make no system calls any
+    /// more. Cheap enough to be done often.
     /// @return  whether it found the first reason for that
     bool look_for_filters();
     /// Looks whether the process handles SIGSEGV or SIGBUS, and then gives up sites whose instructions may fault: the handler would see the
@@ -122,9 +118,9 @@ public:
     /// Of them, how many lived when they were last looked for.
     size_t forks() const { return forks_; }
     /// What a process has that was forked from this one perhaps.
-    Copy copy_in(pid_t pid, Target& other) const
+    Copy copy_in(Target& other) const
     {
-        return arming_.copy_in(other, may_see_faults() ? handled_faults(pid) : uint8_t(0));
+        return arming_.copy_in(other, may_see_faults() ? handled_faults(other.view()) : uint8_t(0));
     }
     /// Puts the file's bytes back in what the sessions' processes have forked, after disarm(). Of many at once, since each time it reads
     /// files of all processes. @return  why not in some: sentences
@@ -173,7 +169,7 @@ public:
     const std::vector<std::string>& probes() const { return (options_.names ? *options_.names : own_names_).names(); }
 
 private:
-    void give_to_kernel(const std::vector<Mapping>& mappings);
+    void give_to_kernel();
     Maps read_all();
     void fetch_events(bool last);
     void look_at_stacks();
@@ -187,9 +183,8 @@ private:
     bool may_see_faults() const;
     void look_for_handlers_in(std::span<const Fork> forks);
     bool wants_calls() const;
-    std::string obstacle_to_calls(const std::vector<Mapping>& mappings);
-    void decide_calls(bool wanted, const std::vector<Mapping>& mappings);
-    bool look_for_filters(const std::vector<Mapping>& mappings);
+    std::string obstacle_to_calls();
+    void decide_calls(bool wanted);
     void forbid_calls();
     std::vector<FirstWord> words_at_first(Window window) const;
     Code compiled(std::span<const Site> sites, const Arena& arena) const;
@@ -197,7 +192,7 @@ private:
 
     const Script& script_;
     Target& target_;
-    const pid_t pid_;
+    ProcessView& view_;
     const Options options_;
     Filters filters_;
     ProbeNames own_names_;

@@ -17,6 +17,8 @@
 
 namespace fastsdt::engine {
 
+class ProcessView; // process/view.h
+
 /// Runtime addresses.
 struct Range {
     uint64_t start = 0, size = 0;
@@ -35,6 +37,8 @@ class Target {
 public:
     virtual ~Target() = default;
 
+    /// What else is asked of the process, by rooms above this one.
+    virtual ProcessView& view() = 0;
     /// Bytes that it can take without the kernel ending it. Empty: as many as there are.
     virtual std::optional<uint64_t> memory_left() { return {}; }
     /// What the target has mapped now, by address.

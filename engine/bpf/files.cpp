@@ -128,14 +128,14 @@ bool attach_to_files(Kernel& kernel, const Script& script, ProbeNames& names)
                 all = false;
                 continue;
             }
-            const std::vector<Mapping> mappings = read_maps(holder.pid());
-            Matcher matcher(script, holder.pid(), names, true);
-            std::vector<Site> sites = matcher.find_new(mappings);
+            ProcessView view(holder.pid());
+            Matcher matcher(script, view, names, true);
+            std::vector<Site> sites = matcher.find_new();
             // The child has this program's own files too.
             std::error_code error;
             std::erase_if(sites,
                           [&](const Site& site) { return !std::filesystem::equivalent(site.file, file, error); });
-            for (const SiteState& state : kernel.attach(holder.pid(), sites, mappings))
+            for (const SiteState& state : kernel.attach(holder.pid(), sites, view.mappings()))
                 all = all && state.state == State::by_kernel;
             matched.insert(matcher.matched().begin(), matcher.matched().end());
         } catch (const Unusable&) {

@@ -204,7 +204,7 @@ std::vector<SiteState> Kernel::attach(pid_t pid, std::span<const Site> sites, co
 {
     std::vector<SiteState> states(sites.size());
     if (names_.shows)
-        names_.of(pid).look();
+        names_.of(pid, mappings);
     const Context context = context_for(pid);
     struct Group {
         std::vector<Target> targets;
@@ -289,19 +289,22 @@ const std::string& Kernel::Names::of_stack(const KernelMaps& maps, uint64_t numb
     return found->second;
 }
 
-Symbols& Kernel::Names::of(pid_t pid)
+Symbols& Kernel::Names::of(pid_t pid, const std::vector<Mapping>& mappings)
 {
-    auto& found = symbols[pid];
-    if (!found)
-        found = std::make_unique<Symbols>(pid, form);
-    return *found;
+    auto& found = processes[pid];
+    const bool fresh = !found;
+    if (fresh)
+        found = std::make_unique<Process>(pid, form);
+    if (fresh || !mappings.empty())
+        found->symbols.look(mappings.empty() ? found->view.look() : mappings);
+    return found->symbols;
 }
 
 std::set<std::string> Kernel::refused_names() const
 {
     std::set<std::string> all;
-    for (const auto& [pid, symbols] : names_.symbols)
-        all.merge(std::set(symbols->refused()));
+    for (const auto& [pid, process] : names_.processes)
+        all.merge(std::set(process->symbols.refused()));
     return all;
 }
 
@@ -310,15 +313,15 @@ std::string Kernel::name_of(const ValueType& type, uint64_t number)
     if (type.kind == ValueKind::stack)
         return names_.of_stack(*maps_, number);
     // An address says nothing of whose it is.
-    const std::string name =
-        names_.symbols.empty() ? fmt::format("0x{:x}", number) : names_.symbols.begin()->second->name(number);
+    const std::string name = names_.processes.empty() ? fmt::format("0x{:x}", number)
+                                                      : names_.processes.begin()->second->symbols.name(number);
     return name.substr(0, name.rfind('+')); // as bpftrace has it
 }
 
 Maps Kernel::read()
 {
-    for (const auto& [pid, symbols] : names_.symbols)
-        symbols->look();
+    for (const auto& [pid, process] : names_.processes)
+        process->symbols.look(process->view.look());
     Maps now = maps_->read();
     if (clears(script_))
         last_ = now;

@@ -103,10 +103,15 @@ private:
     std::vector<const Statement*> statements_; // by number; nullptr: it records no events
     struct Names {
         bool shows = false; // the script has values that processes have names for
-        std::map<pid_t, std::unique_ptr<Symbols>> symbols;
+        struct Process {    ///< known longer than a session of it
+            Process(pid_t pid, StackForm form) : view(pid), symbols(view, form) {}
+            ProcessView view;
+            Symbols symbols;
+        };
+        std::map<pid_t, std::unique_ptr<Process>> processes;
         std::map<uint64_t, std::string> stacks; // as they print
         StackForm form = StackForm::bpftrace;
-        Symbols& of(pid_t pid);
+        Symbols& of(pid_t pid, const std::vector<Mapping>& mappings = {}); ///< that it has now, if they were just read
         const std::string& of_stack(const KernelMaps& maps, uint64_t number);
     } names_;
     Maps last_;                                // as read() found the maps, if the script clears

@@ -289,7 +289,7 @@ private:
     size_t entries_ = 0;
 };
 
-DebugFiles::DebugFiles(pid_t pid) : pid_(pid) {}
+DebugFiles::DebugFiles(const ProcessView& view) : root_(view.pid() ? view.path("") : "") {}
 DebugFiles::~DebugFiles() = default;
 
 DebugFiles::File* DebugFiles::file_of(const Probe& probe)
@@ -300,9 +300,8 @@ DebugFiles::File* DebugFiles::file_of(const Probe& probe)
     if (probe.file.find_first_of("*?[") != probe.file.npos)
         return nullptr;
     std::string path = resolve(probe.file);
-    if (pid_ != 0 && path.starts_with('/'))
-        if (const std::string inside = fmt::format("/proc/{}/root{}", pid_, path); access(inside.c_str(), R_OK) == 0)
-            path = inside;
+    if (path.starts_with('/') && access((root_ + path).c_str(), R_OK) == 0)
+        path = root_ + path;
     if (!path.empty())
         found->second = std::make_unique<File>(path);
     return found->second.get();

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Types, parameters and variables of programs, from their debug information.
 #pragma once
+#include "process/view.h"
 #include "script/parse.h"
 
 #include <map>
 #include <memory>
 #include <string>
-#include <sys/types.h>
 
 namespace fastsdt::engine {
 
 class DebugFiles : public DebugTypes {
 public:
-    /// @param pid  of the process whose files are meant; 0: this one's
-    explicit DebugFiles(pid_t pid);
+    /// @param view  of the process whose files are meant; of number 0: this one's
+    explicit DebugFiles(const ProcessView& view);
     ~DebugFiles() override;
 
     ShapePtr record(const Probe& probe, const std::string& name) override;
@@ -24,7 +24,7 @@ private:
     class File;
     File* file_of(const Probe& probe);
 
-    const pid_t pid_;
+    const std::string root_;                             // in front of its paths
     std::map<std::string, std::unique_ptr<File>> files_; // by the probe's word for it
 };
 

@@ -6,8 +6,6 @@
 #include "elf/entries.h"
 #include "elf/image.h"
 #include "proc/mapped_file.h"
-#include "proc/maps.h"
-#include "proc/processes.h"
 #include "process/clock.h"
 #include "process/symbols.h"
 
@@ -85,29 +83,24 @@ bool is_static_musl(const Image& image)
 }
 
 // Visits the files with code that a process has mapped, until `visit` returns true.
-void each_module(pid_t pid, const std::function<bool(const Image&)>& visit)
+void each_module(ProcessView& view, const std::function<bool(const Image&)>& visit)
 {
-    std::string last;
+    const Mapping* last = nullptr;
     bool found = false;
-    for (const Mapping& mapping : read_maps(pid)) {
-        if (!mapping.inode || !mapping.executable || mapping.name == last || found)
+    for (const Mapping& mapping : view.mappings()) {
+        if (!mapping.inode || !mapping.executable || found
+            || (last && mapping.inode == last->inode && mapping.device == last->device))
             continue;
-        last = mapping.name;
-        try {
-            Image::each(
-                fmt::format("/proc/{}/root{}", pid, mapping.name),
-                [&](const Image& image) { found = found || (image.arch() == own_machine.arch && visit(image)); },
-                [](const Error&) {});
-        } catch (const Unusable&) {
-            // not an ELF file, or gone: then it does not tell
-        }
+        last = &mapping;
+        each_image(path_of(view.file(mapping)),
+                   [&](const Image& image) { found = found || (image.arch() == own_machine.arch && visit(image)); });
     }
 }
 
-std::optional<int32_t> tid_offset(pid_t pid)
+std::optional<int32_t> tid_offset(ProcessView& view)
 {
     std::optional<int32_t> offset;
-    each_module(pid, [&](const Image& image) {
+    each_module(view, [&](const Image& image) {
         offset = tid_offset(image);
         if (!offset && is_static_musl(image))
             offset = tid_offset_of_musl;
@@ -117,12 +110,12 @@ std::optional<int32_t> tid_offset(pid_t pid)
 }
 
 // Of glibc from 2.32 on (sys/single_threaded.h). The library's own: that of a program which mentions it may be a copy.
-uint64_t single_threaded(pid_t pid)
+uint64_t single_threaded(ProcessView& view)
 {
-    for (const Mapping& mapping : read_maps(pid)) { // the first of the file is where it is loaded
+    for (const Mapping& mapping : view.mappings()) { // the first of the file is where it is loaded
         if (!mapping.inode || !std::filesystem::path(mapping.name).filename().string().starts_with("libc.so"))
             continue;
-        const auto symbol = symbol_in(path_of_mapped_file(pid, mapping, mapping.name), "__libc_single_threaded");
+        const auto symbol = symbol_in(path_of_mapped_file(view.pid(), mapping, mapping.name), "__libc_single_threaded");
         return mapping.offset == 0 && symbol && symbol->size == 1 ? mapping.start + symbol->address : 0;
     }
     return 0;
@@ -196,10 +189,10 @@ void read_processor(Environment& environment)
 
 } // namespace
 
-uint32_t find_thread_stack(pid_t pid)
+uint32_t find_thread_stack(ProcessView& view)
 {
     uint32_t found = 0;
-    each_module(pid, [&](const Image& image) {
+    each_module(view, [&](const Image& image) {
         found = thread_stack(image);
         if (found == 0 && is_musl(image))
             found = thread_stack_of_musl;
@@ -208,15 +201,15 @@ uint32_t find_thread_stack(pid_t pid)
     return found;
 }
 
-Environment read_environment(const Script& script, pid_t pid)
+Environment read_environment(const Script& script, ProcessView& view)
 {
     Environment environment;
-    environment.pid = static_cast<pid_t>(inner_number(pid)); // of the same namespace as its threads' numbers
+    environment.pid = static_cast<pid_t>(view.inner_number()); // of the same namespace as its threads' numbers
     read_processor(environment);
     if (uses(script, Value::pid))
-        environment.single_threaded = single_threaded(pid);
+        environment.single_threaded = single_threaded(view);
     if (uses(script, Value::tid) || environment.single_threaded) {
-        environment.tid_offset = tid_offset(pid);
+        environment.tid_offset = tid_offset(view);
         environment.tid_offset_told = environment.tid_offset.has_value();
         if (!environment.tid_offset)
             environment.tid_offset = tid_offset_of_musl;

@@ -8,8 +8,6 @@
 #include "elf/image.h"
 #include "process/allowed.h"
 #include "process/ptrace.h"
-#include "proc/mapped_file.h"
-#include "proc/memory.h"
 #include "proc/threads.h"
 
 #include <fmt/format.h>
@@ -125,12 +123,10 @@ std::string judged(const std::string& path, bool program)
 
 std::string Filters::setter(const std::vector<Mapping>& mappings)
 {
-    std::error_code error;
-    const std::string program = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", pid_), error);
-    Memory memory;
+    const std::string program = view_.program();
     // The process may have ended since, execute another program, or have unmapped it.
     const auto is_there = [this](const Mapping& mapping) {
-        return std::ranges::any_of(mappings_of(pid_), [&](const Mapping& m) {
+        return std::ranges::any_of(mappings_of(view_.pid()), [&](const Mapping& m) {
             return m.executable && m.device == mapping.device && m.inode == mapping.inode && m.start == mapping.start
                 && m.end == mapping.end;
         });
@@ -141,12 +137,7 @@ std::string Filters::setter(const std::vector<Mapping>& mappings)
         if (!mapping.inode) {
             if (mapping.name.starts_with('[') && !mapping.name.starts_with("[anon"))
                 continue; // the vdso, an executable stack
-            if (!memory.file)
-                memory = open_memory(pid_, O_RDONLY);
-            std::array<std::byte, 8> start{};
-            if (pread(memory.file.get(), start.data(), start.size(), static_cast<off_t>(mapping.start))
-                    == static_cast<ssize_t>(start.size())
-                && begins_arena(start))
+            if (const auto start = view_.read(mapping.start, 8); start.size() == 8 && begins_arena(start))
                 continue;
             if (is_there(mapping))
                 return "it makes code while it runs";
@@ -154,9 +145,8 @@ std::string Filters::setter(const std::vector<Mapping>& mappings)
         }
         const auto [known, fresh] = files_.try_emplace({mapping.device, mapping.inode});
         if (fresh) {
-            const Descriptor file = open_mapped_file(pid_, mapping);
-            known->second =
-                file ? judged(fmt::format("/proc/self/fd/{}", file.get()), mapping.name == program) : unreadable;
+            const Descriptor& file = view_.file(mapping);
+            known->second = file ? judged(path_of(file), mapping.name == program) : unreadable;
             if (known->second == unreadable && !is_there(mapping)) {
                 files_.erase(known); // when it comes again it is looked at
                 continue;
@@ -171,9 +161,9 @@ std::string Filters::setter(const std::vector<Mapping>& mappings)
 bool Filters::has_others()
 {
     constexpr size_t most = 64; // at a look
-    const std::vector<pid_t> threads = threads_of(pid_);
+    const std::vector<pid_t> threads = threads_of(view_.pid());
     for (size_t i = 0; i < std::min(most, threads.size()); ++i)
-        if (has_other_filters(pid_, threads[next_++ % threads.size()], allowing_))
+        if (has_other_filters(view_.pid(), threads[next_++ % threads.size()], allowing_))
             return true;
     return false;
 }
@@ -198,13 +188,13 @@ std::string Filters::obstacle()
     try {
         patiently([&] {
             as_tracer([&] {
-                Tracees tracees(pid_);
+                Tracees tracees(view_.pid());
                 tracees.seize_all(0);
                 tracees.look_at_each([&](const Tracees::Task& task) {
-                    numbers.insert(number_of_filters(pid_, task.number).value_or(0));
+                    numbers.insert(number_of_filters(view_.pid(), task.number).value_or(0));
                     if (why.empty())
                         try {
-                            refuse_filter(pid_, task.number, calls, "to stubs");
+                            refuse_filter(view_.pid(), task.number, calls, "to stubs");
                         } catch (const Unusable& error) {
                             why = error.what();
                         }

@@ -3,12 +3,11 @@
 // A process sets one by prctl(PR_SET_SECCOMP) or seccomp(), and nobody is told; afterwards it is too late. So a stub makes
 // system calls only in a process that has nothing which sets a filter.
 #pragma once
-#include "proc/maps.h"
+#include "process/view.h"
 
 #include <cstddef>
 #include <map>
 #include <string>
-#include <sys/types.h>
 #include <utility>
 #include <vector>
 
@@ -16,7 +15,8 @@ namespace fastsdt::engine {
 
 class Filters {
 public:
-    explicit Filters(pid_t pid) : pid_(pid) {}
+    /// @param view  has to outlive it
+    explicit Filters(ProcessView& view) : view_(view) {}
 
     /// Why it may set a filter: "FILE calls seccomp()". Empty: no code that it has mapped does. Reads files that were not mapped
     /// at the last look: some 10 ms for each MB of code.
@@ -34,7 +34,7 @@ public:
 private:
     bool has_others();
 
-    const pid_t pid_;
+    ProcessView& view_;
     uint64_t allowing_ = 0;
     std::string refused_;                                           // by filters that stand
     std::map<std::pair<std::string, uint64_t>, std::string> files_; // by device and inode: what setter() says of it

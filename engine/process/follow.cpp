@@ -5,12 +5,12 @@
 // program, or has ended.
 #include "process/follow.h"
 
-#include "proc/memory.h"
 #include "proc/threads.h"
 
 #include <fmt/format.h>
 
 #include <fcntl.h>
+#include <utility>
 
 namespace fastsdt::engine {
 
@@ -31,38 +31,20 @@ std::vector<std::string> modules_of(const std::vector<Mapping>& mappings)
     return modules;
 }
 
-Follow::Follow(pid_t pid) : pid_(pid)
-{
-    begin();
-}
-
-// False: the process has ended.
-bool Follow::begin()
-{
-    memory_ = open_memory(pid_, O_RDONLY).file;
-    if (!memory_)
-        return false;
-    modules_ = modules_of(mappings_of(pid_));
-    return true;
-}
-
-bool Follow::is_gone() const
-{
-    return !memory_ || memory_has_gone(memory_.get());
-}
+Follow::Follow(ProcessView& view) : view_(view), modules_(modules_of(view.mappings())) {}
 
 Follow::News Follow::news()
 {
     News news;
     if (is_gone()) {
-        news.executed = begin();
+        news.executed = bool(open_memory(view_.pid(), O_RDONLY).file);
         news.ended = !news.executed;
         return news;
     }
-    news.ended = living_thread(pid_) == 0;
+    news.ended = living_thread(view_.pid()) == 0;
     if (news.ended)
         return news;
-    auto now = modules_of(mappings_of(pid_));
+    auto now = modules_of(view_.look());
     news.modules = now != modules_;
     modules_ = std::move(now);
     return news;

@@ -44,19 +44,11 @@ constexpr uint64_t page = 4096;
 // is not on our code any more.
 constexpr std::chrono::milliseconds errand_computes = 1s, errand_takes = 60s, look_again = 50ms, fetched_within = 2s;
 
-template <class T> std::optional<T> read_at(int memory, uint64_t address)
-{
-    T value;
-    if (pread(memory, &value, sizeof value, static_cast<off_t>(address)) != sizeof value)
-        return std::nullopt;
-    return value;
-}
-
 // Where the file's contents end in the executable mapping `text`, by the file's headers: behind its code, and behind
 // its section headers, which debuggers read from the vdso. `first` is the file's mapping from offset 0.
 std::optional<uint64_t> end_of_contents(int memory, const Mapping& first, const Mapping& text)
 {
-    const auto header = read_at<Elf64_Ehdr>(memory, first.start);
+    const auto header = value_at<Elf64_Ehdr>(memory, first.start);
     if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_phentsize != sizeof(Elf64_Phdr)
         || header->e_phnum > 64)
         return std::nullopt;
@@ -187,10 +179,10 @@ bool in_restartable_sequence(pid_t thread, int memory, uint64_t pc)
         uint32_t version, flags;
         uint64_t start, length, abort;
     };
-    const auto at = read_at<uint64_t>(memory, rseq.rseq_abi_pointer + of_descriptor);
+    const auto at = value_at<uint64_t>(memory, rseq.rseq_abi_pointer + of_descriptor);
     if (!at || !*at)
         return false;
-    const auto descriptor = read_at<Descriptor>(memory, *at);
+    const auto descriptor = value_at<Descriptor>(memory, *at);
     return descriptor && pc - descriptor->start < descriptor->length;
 }
 
@@ -418,7 +410,7 @@ std::vector<int64_t> send(pid_t pid, int opened, const std::vector<Call>& calls,
     const user_regs_struct stopped = Tracees::registers(thread);
     if (!is_64_bit(stopped))
         throw Unusable(fmt::format("process {}: it executes 32-bit code", pid));
-    const auto instruction = read_at<uint32_t>(memory, program_counter(stopped)).value_or(0);
+    const auto instruction = value_at<uint32_t>(memory, program_counter(stopped)).value_or(0);
     const user_regs_struct home = as_interrupted(stopped, instruction, slept);
     if (in_restartable_sequence(thread, memory, program_counter(home)))
         throw Busy(fmt::format("process {}: its thread {} is in a restartable sequence", pid, thread));

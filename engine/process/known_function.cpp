@@ -2,11 +2,7 @@
 #include "process/known_function.h"
 
 #include "base/descriptor.h"
-#include "base/unusable.h"
 #include "elf/image.h"
-#include "proc/mapped_file.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <climits>
@@ -25,24 +21,14 @@ namespace fastsdt::engine {
 namespace {
 
 // From the file's lowest address on.
-std::optional<uint64_t> offset_in(pid_t pid, const Mapping& mapping, const std::string& name)
+std::optional<uint64_t> offset_in(const Descriptor& file, const std::string& name)
 {
     std::optional<uint64_t> found;
-    const Descriptor file = open_mapped_file(pid, mapping);
-    if (!file)
-        return found;
-    try {
-        Image::each(
-            fmt::format("/proc/self/fd/{}", file.get()),
-            [&](const Image& image) {
-                for (const Function& f : image.functions())
-                    if (f.name == name || std::ranges::find(f.aliases, name) != f.aliases.end())
-                        found = f.address - image.segments().front().address.value;
-            },
-            [](const Error&) {});
-    } catch (const Unusable&) {
-        // No ELF file that can be read.
-    }
+    each_image(path_of(file), [&](const Image& image) {
+        for (const Function& f : image.functions())
+            if (f.name == name || std::ranges::find(f.aliases, name) != f.aliases.end())
+                found = f.address - image.segments().front().address.value;
+    });
     return found;
 }
 
@@ -56,24 +42,24 @@ bool may_be_c_library(const Mapping& mapping, const Mapping& program)
 
 } // namespace
 
-uint64_t known_function(pid_t pid, const Mapping& mapping, const std::string& name)
+uint64_t known_function(ProcessView& view, const Mapping& mapping, const std::string& name)
 {
     static std::mutex mutex;
     static std::map<std::tuple<std::string, uint64_t, std::string>, std::optional<uint64_t>> known;
     const std::lock_guard lock(mutex);
     const auto [found, fresh] = known.try_emplace({mapping.device, mapping.inode, name});
     if (fresh)
-        found->second = offset_in(pid, mapping, name);
+        found->second = offset_in(view.file(mapping), name);
     return found->second ? mapping.start + *found->second : 0;
 }
 
-bool may_trace_execution(pid_t pid, uint64_t name)
+bool may_trace_execution(const ProcessView& view, uint64_t name)
 {
-    const Descriptor memory(open(fmt::format("/proc/{}/mem", pid).c_str(), O_RDONLY | O_CLOEXEC));
+    const Descriptor memory(open(view.entry("mem").c_str(), O_RDONLY | O_CLOEXEC));
     std::string path(PATH_MAX, '\0');
     const ssize_t size = pread(memory.get(), path.data(), path.size(), static_cast<off_t>(name));
     path.resize(size > 0 ? strnlen(path.data(), static_cast<size_t>(size)) : 0);
-    path.insert(0, fmt::format("/proc/{}/{}/", pid, path.starts_with('/') ? "root" : "cwd"));
+    path.insert(0, view.entry(path.starts_with('/') ? "root/" : "cwd/"));
     struct stat status{};
     if (stat(path.c_str(), &status) < 0 || !S_ISREG(status.st_mode))
         return false;
@@ -83,11 +69,11 @@ bool may_trace_execution(pid_t pid, uint64_t name)
         && getxattr(path.c_str(), "security.capability", nullptr, 0) <= 0;
 }
 
-uint64_t find_execve(pid_t pid, const std::vector<Mapping>& mappings)
+uint64_t find_execve(ProcessView& view, const std::vector<Mapping>& mappings)
 {
     for (const Mapping& m : mappings)
         if (m.inode != 0 && m.offset == 0 && may_be_c_library(m, mappings.front()))
-            if (const uint64_t function = known_function(pid, m, "execve"))
+            if (const uint64_t function = known_function(view, m, "execve"))
                 return function;
     return 0;
 }

@@ -2,12 +2,8 @@
 #include "process/lasting.h"
 
 #include "base/descriptor.h"
-#include "base/unusable.h"
 #include "elf/entries.h"
 #include "elf/image.h"
-#include "proc/mapped_file.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
@@ -22,37 +18,30 @@ namespace fastsdt::engine {
 namespace {
 
 // The C library's name, as the program's file has it; empty: it is not linked with one.
-std::string c_library_of(pid_t pid)
+std::string c_library_of(const ProcessView& view)
 {
     std::string library;
-    try {
-        Image::each(
-            fmt::format("/proc/{}/exe", pid),
-            [&](const Image& image) {
-                for (const Section& section : image.sections()) {
-                    const Entries<Elf64_Dyn> entries(image, section);
-                    for (size_t i = 0; i < entries.size(); ++i) {
-                        const Elf64_Dyn entry = entries[i];
-                        const std::string_view name =
-                            entry.d_tag == DT_NEEDED ? entries.text(entry.d_un.d_val) : std::string_view();
-                        if (name.starts_with("libc.so") || name.starts_with("libc.musl"))
-                            library = name;
-                    }
-                }
-            },
-            [](const Error&) {});
-    } catch (const Unusable&) {
-        // Then its texts are not among what lasts.
-    }
+    each_image(view.entry("exe"), [&](const Image& image) {
+        for (const Section& section : image.sections()) {
+            const Entries<Elf64_Dyn> entries(image, section);
+            for (size_t i = 0; i < entries.size(); ++i) {
+                const Elf64_Dyn entry = entries[i];
+                const std::string_view name =
+                    entry.d_tag == DT_NEEDED ? entries.text(entry.d_un.d_val) : std::string_view();
+                if (name.starts_with("libc.so") || name.starts_with("libc.musl"))
+                    library = name;
+            }
+        }
+    });
     return library;
 }
 
 // Whether all of these pages are as the file has them: none was written to (Documentation/admin-guide/mm/pagemap.rst).
-bool is_as_in_file(pid_t pid, uint64_t start, uint64_t end)
+bool is_as_in_file(const ProcessView& view, uint64_t start, uint64_t end)
 {
     const uint64_t page = page_size();
     constexpr uint64_t present = uint64_t{1} << 63, swapped = uint64_t{1} << 62, of_file = uint64_t{1} << 61;
-    const Descriptor file(open(fmt::format("/proc/{}/pagemap", pid).c_str(), O_RDONLY | O_CLOEXEC));
+    const Descriptor file(open(view.entry("pagemap").c_str(), O_RDONLY | O_CLOEXEC));
     std::vector<uint64_t> pages;
     for (uint64_t at = start; file && at < end; at += pages.size() * page) {
         pages.resize(std::min<uint64_t>((end - at) / page, 1 << 16));
@@ -122,7 +111,7 @@ Lasting LastingMemory::constants_of(const Mapping& code, Target& target)
 {
     const auto [found, fresh] = files_.try_emplace({code.device, code.inode});
     if (fresh)
-        if (const Descriptor file = open_mapped_file(pid_, code))
+        if (const Descriptor& file = view_.file(code))
             found->second = {segments_of(file), {}};
     File& file = found->second;
     const auto own = std::find_if(file.segments.begin(), file.segments.end(), [&](const Elf64_Phdr& s) {
@@ -142,7 +131,7 @@ Lasting LastingMemory::constants_of(const Mapping& code, Target& target)
     for (const Mapping& part : parts) {
         const auto [known, first] = file.again.try_emplace(part.offset);
         Again& again = known->second;
-        if (first && is_as_in_file(pid_, part.start, part.end))
+        if (first && is_as_in_file(view_, part.start, part.end))
             again = {part.end - part.start, target.map_again(part)};
         if (again.at != 0)
             return {part.start, part.start + std::min(again.size, part.end - part.start),
@@ -156,9 +145,8 @@ void LastingMemory::add(Environment& environment, Target& target, std::span<cons
     environment.modules.clear();
     environment.always.clear();
     if (!library_)
-        library_ = c_library_of(pid_);
-    std::error_code error;
-    const std::string program = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", pid_), error);
+        library_ = c_library_of(view_);
+    const std::string program = view_.program();
     std::set<std::string> libraries; // of that name: if there are two, one of them was loaded otherwise, and may go
     for (const Mapping& mapping : mappings_)
         if (!library_->empty() && mapping.inode && std::filesystem::path(mapping.name).filename() == *library_)

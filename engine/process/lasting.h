@@ -10,7 +10,7 @@
 #pragma once
 #include "arming/target.h"
 #include "code/environment.h"
-#include "proc/maps.h"
+#include "process/view.h"
 
 #include <cstdint>
 #include <elf.h>
@@ -18,7 +18,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <sys/types.h>
 #include <utility>
 #include <vector>
 
@@ -26,7 +25,8 @@ namespace fastsdt::engine {
 
 class LastingMemory {
 public:
-    explicit LastingMemory(pid_t pid) : pid_(pid) {}
+    /// @param view  has to outlive it
+    explicit LastingMemory(ProcessView& view) : view_(view) {}
 
     /// Fills in `stack`. @param mappings  of now: what add() goes by
     void look(Environment& environment, const std::vector<Mapping>& mappings);
@@ -45,7 +45,7 @@ private:
     Mapping loaded(const Mapping& code, uint64_t bias, const Elf64_Phdr& segment) const;
     Lasting constants_of(const Mapping& code, Target& target);
 
-    pid_t pid_;
+    ProcessView& view_;
     std::vector<Mapping> mappings_;
     std::map<std::pair<std::string, uint64_t>, File> files_; ///< by device and inode
     std::optional<std::string> library_;                     ///< the C library's name

@@ -10,7 +10,6 @@
 #include "process/launch.h"
 
 #include "code/machine.h"
-#include "proc/maps.h"
 #include "process/errand.h"
 #include "process/known_function.h"
 #include "process/loader.h"
@@ -102,7 +101,7 @@ public:
         memory_ = Descriptor(open(fmt::format("/proc/{}/mem", pid_).c_str(), O_RDWR | O_CLOEXEC));
         if (!memory_)
             throw Unusable(fmt::format("process {}: its memory cannot be opened: {}", pid_, std::strerror(errno)));
-        auxv_ = read_auxv(pid_);
+        auxv_ = read_auxv(ProcessView(pid_));
         if (auxv_[AT_BASE] != 0)
             run_loader();
         tracees_.tasks().front().signal = 0;
@@ -179,13 +178,6 @@ private:
     }
     void go_on(int request) { wait(tracees_.go_on(tracees_.tasks().front(), request, Clock::now() + 1h)); }
 
-    template <class T> T read(uint64_t address) const
-    {
-        T value{};
-        if (pread(memory_.get(), &value, sizeof value, static_cast<off_t>(address)) != sizeof value)
-            value = T{};
-        return value;
-    }
     void write(uint64_t address, const Instruction& bytes) const
     {
         if (pwrite(memory_.get(), bytes.data(), bytes.size(), static_cast<off_t>(address))
@@ -194,16 +186,17 @@ private:
     }
     void set(uint64_t address)
     {
-        breakpoints_[address] = read<Instruction>(address);
+        breakpoints_[address] = value_at<Instruction>(memory_.get(), address).value_or(Instruction{});
         write(address, breakpoint);
     }
 
     // Runtime address of the loader's _dl_debug_state(), or 0.
     uint64_t debug_state() const
     {
-        for (const Mapping& m : read_maps(pid_))
+        ProcessView view(pid_);
+        for (const Mapping& m : view.look())
             if (m.start == auxv_.at(AT_BASE))
-                return known_function(pid_, m, "_dl_debug_state");
+                return known_function(view, m, "_dl_debug_state");
         return 0; // the program's entry has to do
     }
 

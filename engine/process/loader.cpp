@@ -25,14 +25,6 @@
 namespace fastsdt::engine {
 namespace {
 
-template <class T> T read(int memory, uint64_t address)
-{
-    T value{};
-    if (pread(memory, &value, sizeof value, static_cast<off_t>(address)) != sizeof value)
-        value = T{};
-    return value;
-}
-
 // What all threads of this process have computed so far.
 std::chrono::nanoseconds processor_time()
 {
@@ -49,12 +41,12 @@ void wake(void* word)
 
 } // namespace
 
-std::map<uint64_t, uint64_t> read_auxv(pid_t pid)
+std::map<uint64_t, uint64_t> read_auxv(const ProcessView& view)
 {
     std::map<uint64_t, uint64_t> auxv;
-    const Descriptor file(open(fmt::format("/proc/{}/auxv", pid).c_str(), O_RDONLY | O_CLOEXEC));
+    const Descriptor file(open(view.entry("auxv").c_str(), O_RDONLY | O_CLOEXEC));
     ElfW(auxv_t) entry;
-    while (::read(file.get(), &entry, sizeof entry) == sizeof entry && entry.a_type != AT_NULL)
+    while (read(file.get(), &entry, sizeof entry) == sizeof entry && entry.a_type != AT_NULL)
         auxv[entry.a_type] = entry.a_un.a_val;
     return auxv;
 }
@@ -68,7 +60,7 @@ std::optional<DebugState> read_debug_state(const std::map<uint64_t, uint64_t>& a
     constexpr uint64_t most_headers = 65536 / sizeof(ElfW(Phdr)); // load_elf_phdrs(), fs/binfmt_elf.c
     constexpr uint64_t most_dynamic = 65536;                      // bytes; they are some 500
     for (uint64_t i = 0; i < std::min(auxv.at(AT_PHNUM), most_headers); ++i) {
-        const auto header = read<ElfW(Phdr)>(memory, headers + i * sizeof(ElfW(Phdr)));
+        const auto header = value_at<ElfW(Phdr)>(memory, headers + i * sizeof(ElfW(Phdr))).value_or(ElfW(Phdr){});
         if (header.p_type == PT_PHDR)
             bias = headers - header.p_vaddr;
         if (header.p_type == PT_DYNAMIC) {
@@ -77,9 +69,9 @@ std::optional<DebugState> read_debug_state(const std::map<uint64_t, uint64_t>& a
         }
     }
     for (uint64_t at = bias + dynamic; dynamic && at < bias + dynamic + size; at += sizeof(ElfW(Dyn))) {
-        const auto entry = read<ElfW(Dyn)>(memory, at);
+        const auto entry = value_at<ElfW(Dyn)>(memory, at).value_or(ElfW(Dyn){});
         if (entry.d_tag == DT_DEBUG && entry.d_un.d_ptr)
-            return DebugState{entry.d_un.d_ptr, read<r_debug>(memory, entry.d_un.d_ptr)};
+            return DebugState{entry.d_un.d_ptr, value_at<r_debug>(memory, entry.d_un.d_ptr).value_or(r_debug{})};
     }
     return std::nullopt;
 }

@@ -6,6 +6,7 @@
 #include "base/descriptor.h"
 #include "code/loader.h"
 #include "process/page_of_data.h"
+#include "process/view.h"
 
 #include <atomic>
 #include <link.h>
@@ -18,7 +19,7 @@
 namespace fastsdt::engine {
 
 /// The process's auxiliary vector, by AT_*.
-std::map<uint64_t, uint64_t> read_auxv(pid_t pid);
+std::map<uint64_t, uint64_t> read_auxv(const ProcessView& view);
 
 /// What DT_DEBUG of the program leads to.
 struct DebugState {

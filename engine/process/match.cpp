@@ -45,7 +45,7 @@ bool only_a_name(const std::string& file)
 }
 
 // Whether the script's path and the process's path lead to the same file.
-bool same_file(const std::string& given, const std::string& mapped, pid_t pid)
+bool same_file(const std::string& given, const std::string& mapped, const ProcessView& view)
 {
     namespace fs = std::filesystem;
     if (given == mapped)
@@ -59,32 +59,32 @@ bool same_file(const std::string& given, const std::string& mapped, pid_t pid)
     const std::string file = resolve(given);
     if (fs::weakly_canonical(file, error) == mapped && !error)
         return true;
-    for (const std::string& there : {fmt::format("/proc/{}/root{}", pid, mapped), mapped})
+    for (const std::string& there : {view.path(mapped), mapped})
         if (fs::equivalent(file, there, error) && !error)
             return true;
     return false;
 }
 
 // Whether a probe means a file that a process has mapped.
-bool means_file(const Probe& probe, const std::string& mapped, pid_t pid)
+bool means_file(const Probe& probe, const std::string& mapped, const ProcessView& view)
 {
     if (!pattern(probe.file))
-        return same_file(probe.file, mapped, pid);
+        return same_file(probe.file, mapped, view);
     if (fits(probe.file, mapped))
         return true;
     // Its last part may be a link beside the file, as libraries have them for their versions.
     const std::string link = probe.file.substr(probe.file.rfind('/') + 1);
     const std::string beside = mapped.substr(0, mapped.rfind('/') + 1) + link;
     return probe.file.find('/') != probe.file.npos && !link.empty() && !pattern(link) && fits(probe.file, beside)
-        && same_file(beside, mapped, pid);
+        && same_file(beside, mapped, view);
 }
 
 // What a stripped file of a process lacks, empty if it has its names.
-std::string missing_names(const std::string& mapped, pid_t pid)
+std::string missing_names(const std::string& mapped, const ProcessView& view)
 {
     std::string text;
     Image::each(
-        fmt::format("/proc/{}/root{}", pid, mapped),
+        view.path(mapped),
         [&](const Image& image) {
             image.find_names();
             if (image.has_all_names())
@@ -146,13 +146,13 @@ bool same_kind(const Probe& probe, const LiveSite& site)
 }
 
 // Whether a return may go nowhere but behind the call that put its address on a second stack.
-bool may_have_shadow_stack([[maybe_unused]] pid_t pid)
+bool may_have_shadow_stack([[maybe_unused]] const ProcessView& view)
 {
 #if defined(__aarch64__)
     constexpr unsigned long gcs = 1UL << 32; // HWCAP_GCS, arch/arm64/include/uapi/asm/hwcap.h
     return (getauxval(AT_HWCAP) & gcs) != 0;
 #else
-    return status_field(pid, pid, "x86_Thread_features:").find("shstk") != std::string::npos;
+    return status_field(view.pid(), view.pid(), "x86_Thread_features:").find("shstk") != std::string::npos;
 #endif
 }
 
@@ -199,9 +199,9 @@ void find_patch(const LiveFile& file, const LiveSite& live, const Matcher::Trait
 
 } // namespace
 
-uint8_t handled_faults(pid_t pid)
+uint8_t handled_faults(const ProcessView& view)
 {
-    const uint64_t caught = std::strtoull(status_field(pid, pid, "SigCgt:").c_str(), nullptr, 16);
+    const uint64_t caught = view.handled_signals();
     const auto catches = [&](int signal) { return (caught >> (signal - 1) & 1) != 0; };
     return uint8_t(fault_division | (catches(SIGSEGV) || catches(SIGBUS) ? fault_memory : 0)
                    | (catches(SIGFPE) ? fault_floating : 0) | (catches(SIGILL) ? fault_illegal : 0));
@@ -248,7 +248,7 @@ std::vector<const Probe*> probes_with_sites(const Script& script)
     return found;
 }
 
-bool means_any(const Script& script, pid_t pid, const std::vector<Mapping>& mappings)
+bool means_any(const Script& script, const ProcessView& view, const std::vector<Mapping>& mappings)
 {
     std::set<std::string> files;
     for (const Mapping& m : mappings)
@@ -257,12 +257,12 @@ bool means_any(const Script& script, pid_t pid, const std::vector<Mapping>& mapp
     const std::vector<const Probe*> probes = probes_with_sites(script);
     return std::any_of(probes.begin(), probes.end(), [&](const Probe* probe) {
         return std::any_of(files.begin(), files.end(),
-                           [&](const std::string& file) { return means_file(*probe, file, pid); });
+                           [&](const std::string& file) { return means_file(*probe, file, view); });
     });
 }
 
-Matcher::Matcher(const Script& script, pid_t pid, ProbeNames& names, bool moves, bool moves_faulting)
-    : script_(script), pid_(pid), names_(names), wants_functions_(uses(script, Value::function)),
+Matcher::Matcher(const Script& script, ProcessView& view, ProbeNames& names, bool moves, bool moves_faulting)
+    : script_(script), view_(view), names_(names), wants_functions_(uses(script, Value::function)),
       apart_(std::any_of(script.clauses.begin(), script.clauses.end(),
                          [](const Clause& clause) { return clause.arguments.has_value(); })),
       moves_(moves), moves_faulting_(moves_faulting)
@@ -272,17 +272,16 @@ bool Matcher::means(const Probe& probe, const std::string& path)
 {
     const auto [found, added] = means_.try_emplace({probe.file, path}, false);
     if (added)
-        found->second = means_file(probe, path, pid_);
+        found->second = means_file(probe, path, view_);
     return found->second;
 }
 
 bool Matcher::means_libraries() const
 {
-    std::error_code error;
-    const std::string program = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", pid_), error);
+    const std::string program = view_.program();
     const std::vector<const Probe*> probes = probes_with_sites(script_);
     return std::any_of(probes.begin(), probes.end(), [&](const Probe* probe) {
-        return pattern(probe->file) || !same_file(probe->file, program, pid_);
+        return pattern(probe->file) || !same_file(probe->file, program, view_);
     });
 }
 
@@ -520,16 +519,16 @@ void Matcher::find_near(const Probe& probe, const std::vector<Function>& functio
     }
 }
 
-std::vector<Site> Matcher::find_new(const std::vector<Mapping>& mappings)
+std::vector<Site> Matcher::find_new()
 {
     const bool functions = std::any_of(script_.clauses.begin(), script_.clauses.end(), [](const Clause& clause) {
         return std::any_of(clause.probes.begin(), clause.probes.end(), [](const Probe& probe) {
             return probe.kind == Probe::Kind::entry || probe.kind == Probe::Kind::exit;
         });
     });
-    traits_ = {moves_faulting_ ? uint8_t(0) : handled_faults(pid_), may_have_shadow_stack(pid_)};
+    traits_ = {moves_faulting_ ? uint8_t(0) : handled_faults(view_), may_have_shadow_stack(view_)};
     const Unrecorded wanted = unrecorded();
-    const Process process = read_process(pid_, functions, moves_ ? &wanted : nullptr, mappings);
+    const Process process = read_process(view_.pid(), functions, moves_ ? &wanted : nullptr, view_.mappings());
     troubles_.clear();
     for (const Error& trouble : process.troubles)
         troubles_.push_back(trouble.text());
@@ -560,11 +559,11 @@ void Matcher::find_stripped()
     std::erase_if(missing, [](const Probe* p) { return p->kind == Probe::Kind::usdt || pattern(p->file); });
     if (missing.empty())
         return;
-    for (const Mapping& mapping : read_maps(pid_)) {
+    for (const Mapping& mapping : view_.mappings()) {
         const auto is_meant = [&](const Probe* probe) { return means(*probe, mapping.name); };
         if (mapping.executable && mapping.inode != 0 && !stripped_.contains(mapping.name)
             && std::any_of(missing.begin(), missing.end(), is_meant))
-            stripped_[mapping.name] = missing_names(mapping.name, pid_);
+            stripped_[mapping.name] = missing_names(mapping.name, view_);
     }
 }
 

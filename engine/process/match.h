@@ -5,13 +5,12 @@
 #include "base/nearest.h"
 #include "code/site.h"
 #include "live/live.h"
-#include "proc/maps.h"
+#include "process/view.h"
 
 #include <cstdint>
 #include <map>
 #include <set>
 #include <string>
-#include <sys/types.h>
 #include <tuple>
 #include <vector>
 
@@ -23,7 +22,7 @@ std::string resolve(const std::string& file);
 
 /// For which signals that instructions may raise a process has a handler now: Fault. Always for divisions: few functions begin or end with
 /// one, and a handler that comes sees none of a stub, not even before we see the handler.
-uint8_t handled_faults(pid_t pid);
+uint8_t handled_faults(const ProcessView& view);
 
 /// The numbers that maps and events have for names of probes, such as "usdt:./app:shop:order": of all processes of a run.
 class ProbeNames {
@@ -50,15 +49,15 @@ std::vector<const Probe*> probes_with_sites(const Script& script);
 std::vector<const Probe*> expected_probes(const Script& script);
 
 /// Whether some probe of the script means a file of those that a process has mapped.
-bool means_any(const Script& script, pid_t pid, const std::vector<Mapping>& mappings);
+bool means_any(const Script& script, const ProcessView& view, const std::vector<Mapping>& mappings);
 
 /// The matches of a process. When modules have come it looks again; it gives each site once.
 class Matcher {
 public:
-    /// @param script, names  have to outlive it
+    /// @param script, view, names  have to outlive it
     /// @param moves  functions and probes count too that need instructions moved
     /// @param moves_faulting  instructions that may fault too, where the process handles that
-    Matcher(const Script& script, pid_t pid, ProbeNames& names, bool moves, bool moves_faulting = false);
+    Matcher(const Script& script, ProcessView& view, ProbeNames& names, bool moves, bool moves_faulting = false);
 
     /// What decides, besides the file, whether instructions can be moved.
     struct Traits {
@@ -66,10 +65,9 @@ public:
         bool has_shadow_stack = false; ///< a return goes nowhere but behind the call
     };
 
-    /// Sites that the last look did not find. A site that cannot be armed is among them, with Site::patch 0.
+    /// Sites in what the view has seen mapped that the last call did not find. A site that cannot be armed is among them, with Site::patch 0.
     /// Throws Unusable when the process cannot be read.
-    /// @param mappings  what it has mapped, if that has just been read
-    std::vector<Site> find_new(const std::vector<Mapping>& mappings = {});
+    std::vector<Site> find_new();
 
     /// Probes of the script that some look has matched.
     const std::set<const Probe*>& matched() const { return matched_; }
@@ -97,7 +95,7 @@ private:
     size_t number_of(const Probe& probe, const LiveFile& file, const Site& site);
 
     const Script& script_;
-    const pid_t pid_;
+    ProcessView& view_;
     ProbeNames& names_;
     const bool wants_functions_; // by `func`
     const bool apart_;           // a clause has a number of arguments

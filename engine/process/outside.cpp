@@ -16,11 +16,10 @@
 #include "process/loader.h"
 #include "process/page_of_data.h"
 #include "process/ptrace.h"
+#include "process/view.h"
 #include "process/room.h"
-#include "proc/memory.h"
 #include "proc/threads.h"
 #include "proc/processes.h"
-#include "proc/mapped_file.h"
 
 #include <fmt/format.h>
 
@@ -52,7 +51,7 @@ constexpr uint64_t page = own_machine.page;
 
 class Outside : public Target {
 public:
-    explicit Outside(pid_t pid) : pid_(pid)
+    explicit Outside(pid_t pid) : pid_(pid), view_(pid)
     {
         if (!arms_nothing.empty())
             throw Unusable(fmt::format("process {}: the user-space engine {}; trace it with the kernel's probes", pid,
@@ -64,13 +63,11 @@ public:
         if (!thread)
             throw Unusable(fmt::format("process {}: there is no such process", pid));
         refuse_thread(pid);
-        Memory memory = open_memory(pid, O_RDWR);
+        const bool has_memory = bool(view_.memory());
         const int error = errno;
-        holder_ = memory.thread;
-        memory_ = std::move(memory.file);
-        if (memory_ ? memory_has_gone(memory_.get()) : mappings_of(pid).empty())
+        if (has_memory ? view_.has_gone() : view_.look().empty())
             throw Unusable(fmt::format("process {}: it has no memory: a kernel thread", pid));
-        if (!memory_) {
+        if (!has_memory) {
             // ptrace refuses by the same rules, and seize() explains its refusal.
             as_tracer([&] { Tracees(pid_).seize(thread); });
             throw Unusable(
@@ -81,54 +78,34 @@ public:
     // Before it is made to call the kernel.
     void refuse_filters() const { refuse_filters(living_threads(pid_)); }
 
-    std::vector<Mapping> mappings() override { return mappings_of(pid_); }
+    ProcessView& view() override { return view_; }
 
-    std::vector<std::byte> read(uint64_t address, size_t size) override { return read_at(memory_, address, size); }
+    std::vector<Mapping> mappings() override { return view_.look(); }
+
+    std::vector<std::byte> read(uint64_t address, size_t size) override { return view_.read(address, size); }
 
     bool stores_thread_pointers() override
     {
         bool all = true;
-        patiently([&] {
-            as_tracer([&] {
-                Tracees tracees(pid_);
-                tracees.seize_all(0);
-                all = true;
-                tracees.look_at_each([&](const Tracees::Task& task) {
-                    const std::optional<uint64_t> pointer = thread_pointer(Tracees::registers(task.number));
-                    uint64_t word = 0;
-                    all = all && pointer
-                        && pread(memory_.get(), &word, sizeof word, static_cast<off_t>(*pointer)) == sizeof word
-                        && word == *pointer;
-                });
-                refuse_other_memory();
-            });
-        });
+        look_at_thread_pointers([&] { all = true; },
+                                [&](pid_t, std::optional<uint64_t> pointer) {
+                                    all = all && pointer && value_at<uint64_t>(memory(), *pointer) == *pointer;
+                                });
         return all;
     }
 
     Tids tids_at(int32_t offset) override
     {
         Tids found = Tids::unknown;
-        patiently([&] {
-            as_tracer([&] {
-                Tracees tracees(pid_);
-                tracees.seize_all(0);
-                found = Tids::unknown;
-                tracees.look_at_each([&](const Tracees::Task& task) {
-                    const std::optional<uint64_t> pointer = thread_pointer(Tracees::registers(task.number));
-                    if (!pointer || *pointer == 0 || found == Tids::elsewhere)
-                        return;
-                    const auto numbers = status_numbers(pid_, task.number, "NSpid:");
-                    uint32_t word = 0;
-                    const bool there = pread(memory_.get(), &word, sizeof word,
-                                             static_cast<off_t>(*pointer + static_cast<uint64_t>(int64_t{offset})))
-                            == sizeof word
-                        && !numbers.empty() && word == numbers.back();
-                    found = there ? Tids::there : Tids::elsewhere;
-                });
-                refuse_other_memory();
+        look_at_thread_pointers(
+            [&] { found = Tids::unknown; },
+            [&](pid_t thread, std::optional<uint64_t> pointer) {
+                if (!pointer || *pointer == 0 || found == Tids::elsewhere)
+                    return;
+                const auto numbers = status_numbers(pid_, thread, "NSpid:");
+                const auto word = value_at<uint32_t>(memory(), *pointer + static_cast<uint64_t>(int64_t{offset}));
+                found = word && !numbers.empty() && *word == numbers.back() ? Tids::there : Tids::elsewhere;
             });
-        });
         return found;
     }
 
@@ -136,9 +113,9 @@ public:
     Window allocate_data(Needs needs) override
     {
         const size_t least = needs.least = whole_pages(needs.least);
-        const size_t room = room_for_tables(pid_, needs), locked = std::clamp(most_locked, least, room);
+        const size_t room = room_for_tables(view_, needs), locked = std::clamp(most_locked, least, room);
         std::vector<size_t> sizes = {room, locked, least};
-        if (has_locked_memory(pid_))
+        if (has_locked_memory(view_))
             sizes.erase(sizes.begin());
         int64_t error = 0;
         for (const size_t size : sizes) {
@@ -147,7 +124,7 @@ public:
             if (error == -EAGAIN || error == -ENOMEM)
                 continue; // RLIMIT_MEMLOCK; another limit
             need(at, fmt::format("mmap of {} bytes for the tables", size));
-            if (size > locked && has_locked_memory(pid_)) { // by mlockall(MCL_FUTURE), which is not seen before
+            if (size > locked && has_locked_memory(view_)) { // by mlockall(MCL_FUTURE), which is not seen before
                 call({{SYS_munmap, {static_cast<uint64_t>(at), size}}});
                 continue;
             }
@@ -163,10 +140,10 @@ public:
                     std::vector<Arena>& arenas) override
     {
         const size_t least = needs.least = whole_pages(needs.least);
-        const size_t size = room_for_tables(pid_, needs);
+        const size_t size = room_for_tables(view_, needs);
         const std::vector<Range> places =
             places_for(wanted.first(std::min(wanted.size(), Maker::most_arenas)), mappings);
-        if (places.empty() || has_locked_memory(pid_))
+        if (places.empty() || has_locked_memory(view_))
             return allocate_data(needs);
         std::vector<int64_t> results;
         try {
@@ -177,7 +154,7 @@ public:
             return allocate_data(needs);
         }
         const auto window = static_cast<uint64_t>(results[1]);
-        const bool locked = results[1] >= 0 && size > std::max(most_locked, least) && has_locked_memory(pid_);
+        const bool locked = results[1] >= 0 && size > std::max(most_locked, least) && has_locked_memory(view_);
         std::vector<Call> away; // what is not as it was to be
         if (locked)
             away.push_back({SYS_munmap, {window, size}});
@@ -213,7 +190,7 @@ public:
     {
         size = whole_pages(size);
         for (unsigned tries = 0; tries < 8; ++tries) {
-            const uint64_t at = find_place(mappings(), near, size + page);
+            const uint64_t at = find_place(view_.look(), near, size + page);
             if (!at)
                 return {};
             const Range place{at, size + page};
@@ -232,7 +209,7 @@ public:
             }
             if (mapped == -EEXIST)
                 continue;
-            if (mapped == -ENOMEM && at > mappings().back().end)
+            if (mapped == -ENOMEM && at > view_.look().back().end)
                 return {}; // a kernel whose programs have fewer addresses (arm64 with 39 or 42 bits)
             if (mapped == -EACCES)
                 throw Unusable(
@@ -279,12 +256,12 @@ public:
     {
         struct stat status{};
         const size_t number = mapped_again().size();
-        const std::string name = fmt::format("/proc/{}/root{}", pid_, part.name);
-        if (number == Tables::most_again || has_locked_memory(pid_) || stat(name.c_str(), &status) < 0
+        const std::string name = view_.path(part.name);
+        if (number == Tables::most_again || has_locked_memory(view_) || stat(name.c_str(), &status) < 0
             || !S_ISREG(status.st_mode) || status.st_ino != part.inode)
             return 0;
         const uint64_t size = part.end - part.start, head = part.offset == 0 ? page_size() : 0;
-        const uint64_t at = find_place(mappings(), std::span(&part.start, 1), whole_pages(size));
+        const uint64_t at = find_place(view_.look(), std::span(&part.start, 1), whole_pages(size));
         const auto head_bytes = read(part.start, head);
         if (!at || size < head || head_bytes.size() != head)
             return 0;
@@ -308,9 +285,9 @@ public:
         name_it({at, size});
         try {
             const std::vector<int64_t> results = call(calls, part.name);
-            const std::vector<Mapping> now = mappings();
+            const std::vector<Mapping>& now = view_.look();
             const Mapping* const made = mapping_at(now, at + head);
-            if (is_mapped_again(now, {at, size}) && !has_locked_memory(pid_)
+            if (is_mapped_again(now, {at, size}) && !has_locked_memory(view_)
                 && (size == head
                     || (made && made->start == at + head && made->inode == part.inode && made->device == part.device
                         && made->offset == part.offset + head))) {
@@ -325,7 +302,7 @@ public:
             if (!away.empty())
                 call(away);
         } catch (const Unusable&) {
-            if (is_mapped_again(mappings(), {at, size}))
+            if (is_mapped_again(view_.look(), {at, size}))
                 return 0; // whoever gives back the tables gives it back too
         }
         name_it({});
@@ -346,7 +323,7 @@ public:
         if (entered && comes_back_to(code))
             return false;
         std::vector<Call> away;
-        const std::vector<Mapping> now = mappings();
+        const std::vector<Mapping>& now = view_.look();
         for (const Range& range : mapped_again(data.start))
             if (is_mapped_again(now, range))
                 away.push_back({SYS_munmap, {range.start, range.size}});
@@ -360,14 +337,14 @@ public:
     bool may_come() override
     {
         bool comes = false;
-        patiently([&] { as_tracer([&] { comes = errand_under_way(pid_, memory_.get()); }); });
+        patiently([&] { as_tracer([&] { comes = errand_under_way(pid_, memory()); }); });
         return comes;
     }
 
     // Without a tracer, where the kernel lets us: see hold().
     void write_code(uint64_t address, std::span<const std::byte> bytes) override
     {
-        if (pwrite(memory_.get(), bytes.data(), bytes.size(), static_cast<off_t>(address))
+        if (pwrite(memory(), bytes.data(), bytes.size(), static_cast<off_t>(address))
             == static_cast<ssize_t>(bytes.size()))
             return;
         patiently([&] {
@@ -385,7 +362,7 @@ public:
 
     std::vector<std::byte> original(const Mapping& mapping, uint64_t address, size_t size) override
     {
-        return read_mapped_file(pid_, mapping, address, size);
+        return read_at(view_.file(mapping), mapping.offset + (address - mapping.start), size);
     }
 
     bool guard(std::span<const Range> ranges, bool on) override
@@ -398,7 +375,7 @@ public:
         return std::all_of(results.begin(), results.end(), [](int64_t result) { return result == 0; });
     }
 
-    std::optional<uint64_t> memory_left() override { return fastsdt::engine::memory_left(pid_); }
+    std::optional<uint64_t> memory_left() override { return fastsdt::engine::memory_left(view_); }
 
     void want_stops() override
     {
@@ -424,10 +401,10 @@ public:
                 // A single word has no inside. But no processor may execute it while it changes.
                 const bool word = own_machine.arch == Arch::arm64;
                 if ((word || !back) && std::any_of(now.begin(), now.end(), [](const Patch& p) { return p.moves(); })) {
-                    FrameSearch search(memory_, mappings());
+                    FrameSearch search(view_.memory(), view_.look());
                     for (const Tracees::Task& task : tracees.tasks()) {
                         const user_regs_struct registers = Tracees::registers(task.number);
-                        all_known = all_known && !waits_for_child(registers, memory_)
+                        all_known = all_known && !waits_for_child(registers, view_.memory())
                             && (word || search.each(registers, [&](uint64_t counter) { counters.push_back(counter); }));
                     }
                     all_known = all_known
@@ -489,7 +466,7 @@ public:
 
     std::optional<Loader> loader() override
     {
-        const auto debug = read_debug_state(read_auxv(pid_), memory_.get());
+        const auto debug = read_debug_state(read_auxv(view_), memory());
         if (!debug || !debug->value.r_brk)
             return std::nullopt;
         return Loader{debug->value.r_brk, debug->address + offsetof(r_debug, r_state)};
@@ -512,11 +489,11 @@ public:
     // In this order: whoever has set the state anew since has asked, or has mapped nothing yet.
     bool holds_modules() override
     {
-        const auto debug = questions_ ? read_debug_state(read_auxv(pid_), memory_.get()) : std::nullopt;
+        const auto debug = questions_ ? read_debug_state(read_auxv(view_), memory()) : std::nullopt;
         return debug && (debug->value.r_state != r_debug::RT_CONSISTENT || questions_->is_open()) && held_all_modules();
     }
     bool held_all_modules() override { return questions_ && !questions_->is_passed(); }
-    uint64_t executing_function(const std::vector<Mapping>& mappings) override { return find_execve(pid_, mappings); }
+    uint64_t executing_function(const std::vector<Mapping>& mappings) override { return find_execve(view_, mappings); }
     std::vector<Asker> executing() override { return questions_ ? questions_->executing() : std::vector<Asker>(); }
     void let_execute(pid_t thread) override
     {
@@ -526,6 +503,25 @@ public:
     bool take_unanswered() override { return questions_ && questions_->take_unanswered(); }
 
 private:
+    int memory() { return view_.memory().get(); }
+
+    // Of each thread. @param begin  is called first, and again where it is tried again
+    void look_at_thread_pointers(const std::function<void()>& begin,
+                                 const std::function<void(pid_t thread, std::optional<uint64_t> pointer)>& look)
+    {
+        patiently([&] {
+            as_tracer([&] {
+                Tracees tracees(pid_);
+                tracees.seize_all(0);
+                begin();
+                tracees.look_at_each([&](const Tracees::Task& task) {
+                    look(task.number, thread_pointer(Tracees::registers(task.number)));
+                });
+                refuse_other_memory();
+            });
+        });
+    }
+
     // Before anything is changed: whether one that has a filter could make calls as they will be made. Each is judged again with its own
     // addresses, on the thread that makes it.
     void refuse_filters(const std::vector<pid_t>& threads) const
@@ -616,9 +612,7 @@ private:
     Arena marked(const Range& place)
     {
         const uint64_t mark = place.start + place.size - page;
-        if (!number_)
-            number_ = inner_number(pid_);
-        const Mark words{data_ + Tables::slice, 0, *number_};
+        const Mark words{data_ + Tables::slice, 0, view_.inner_number()};
         write(mark, &words, sizeof words);
         return {place.start, data_, mark, 0};
     }
@@ -663,7 +657,7 @@ private:
         uint64_t pointer = 0;
         const auto look = [&] {
             while_stopped([&](Tracees& tracees) {
-                FrameSearch search(memory_, mappings());
+                FrameSearch search(view_.memory(), view_.look());
                 comes_back = false;
                 frames.clear();
                 for (const Tracees::Task& task : tracees.tasks()) {
@@ -684,7 +678,7 @@ private:
         look();
         if (comes_back || frames.empty())
             return comes_back;
-        if (is_kept(pid_, living_thread(pid_), memory_, mappings(), frames, pointer))
+        if (is_kept(pid_, living_thread(pid_), view_.memory(), view_.mappings(), frames, pointer))
             return true;
         look(); // one may have gone on meanwhile
         return comes_back;
@@ -695,15 +689,14 @@ private:
     {
         // Without a handler there is none. Those of the C library for signals 32 and 33 switch nothing.
         constexpr uint64_t of_library = uint64_t{3} << 31;
-        const pid_t thread = living_thread(pid_);
-        if ((std::strtoull(status_field(pid_, thread, "SigCgt:").c_str(), nullptr, 16) & ~of_library) == 0) {
+        if ((view_.handled_signals() & ~of_library) == 0) {
             places_.emplace();
             return;
         }
         const auto begin = std::chrono::steady_clock::now();
         if (looked_for_frames_ && begin - *looked_for_frames_ < soon)
             return;
-        places_ = places_of_frames(pid_, thread, memory_, mappings());
+        places_ = places_of_frames(pid_, living_thread(pid_), view_.memory(), view_.look());
         looked_for_frames_ = std::chrono::steady_clock::now();
         search_took_ = *looked_for_frames_ - begin;
     }
@@ -750,7 +743,7 @@ private:
             return Outcome::busy;
         if (!back)
             count_up(p); // before: if we are killed in between, it is only one too many
-        if (pwrite(memory_.get(), to.data() + kept, p.length - kept, static_cast<off_t>(p.at + kept))
+        if (pwrite(memory(), to.data() + kept, p.length - kept, static_cast<off_t>(p.at + kept))
             != static_cast<ssize_t>(p.length - kept)) {
             const int error = errno;
             if (!back)
@@ -766,12 +759,10 @@ private:
     // A jump that was lost and is made again is counted once. A module that was unmapped and mapped again has a new semaphore: 0.
     void count_up(const Patch& p)
     {
-        uint16_t value = 0;
-        const bool counts =
-            p.semaphore && pread(memory_.get(), &value, sizeof value, static_cast<off_t>(p.semaphore)) == sizeof value;
-        if (counts && !(value != 0 && counted_.contains(p.at)))
+        const auto value = p.semaphore ? value_at<uint16_t>(memory(), p.semaphore) : std::nullopt;
+        if (value.value_or(0) == 0 || !counted_.contains(p.at))
             count_semaphore(p.semaphore, 1);
-        if (counts)
+        if (value)
             counted_.insert(p.at);
     }
     void count_down(const Patch& p)
@@ -782,31 +773,24 @@ private:
 
     void count_semaphore(uint64_t address, int by)
     {
-        uint16_t value = 0;
-        if (!address || pread(memory_.get(), &value, sizeof value, static_cast<off_t>(address)) != sizeof value)
+        const auto value = address ? value_at<uint16_t>(memory(), address) : std::nullopt;
+        if (!value || *value == (by < 0 ? 0 : UINT16_MAX))
             return;
-        if ((by < 0 && value == 0) || (by > 0 && value == UINT16_MAX))
-            return;
-        value = static_cast<uint16_t>(value + by);
-        write(address, &value, sizeof value);
+        const auto now = static_cast<uint16_t>(*value + by);
+        write(address, &now, sizeof now);
     }
 
-    // Opens the memory by one thread's file. Where proc_mem.force_override is "ptrace", only that thread's tracer may
-    // write code through it (Linux 6.12, proc_mem_foll_force() in fs/proc/base.c; Debian's kernels).
-    void hold(pid_t thread)
-    {
-        holder_ = thread;
-        memory_ = Descriptor(open(fmt::format("/proc/{}/task/{}/mem", pid_, thread).c_str(), O_RDWR | O_CLOEXEC));
-    }
+    // Where proc_mem.force_override is "ptrace", only a thread's tracer may write code through its file (Linux 6.12, proc_mem_foll_force() in
+    // fs/proc/base.c; Debian's kernels).
     void hold(Tracees& tracees)
     {
-        if (!tracees.find(holder_) && !tracees.tasks().empty())
-            hold(tracees.tasks().front().number);
+        if (!tracees.find(view_.holder()) && !tracees.tasks().empty())
+            view_.hold(tracees.tasks().front().number);
     }
 
     void write(uint64_t address, const void* bytes, size_t size)
     {
-        const ssize_t wrote = pwrite(memory_.get(), bytes, size, static_cast<off_t>(address));
+        const ssize_t wrote = pwrite(memory(), bytes, size, static_cast<off_t>(address));
         if (wrote == static_cast<ssize_t>(size))
             return;
         const int error = errno;
@@ -815,9 +799,9 @@ private:
                                    wrote < 0 ? std::strerror(error) : "not all of it"));
     }
 
-    void refuse_other_memory() const
+    void refuse_other_memory()
     {
-        if (memory_has_gone(memory_.get()))
+        if (view_.has_gone())
             throw Unusable(fmt::format("process {}: it has ended or executes another program", pid_));
     }
 
@@ -826,7 +810,7 @@ private:
         const std::function<void(pid_t, size_t, int64_t)>& seen = [](pid_t, size_t, int64_t) {}, const Gate& gate = {})
     {
         std::vector<int64_t> results;
-        patiently([&] { as_tracer([&] { results = send(pid_, memory_.get(), calls, text, seen, gate); }); });
+        patiently([&] { as_tracer([&] { results = send(pid_, memory(), calls, text, seen, gate); }); });
         return results;
     }
 
@@ -940,13 +924,12 @@ private:
     }
 
     const pid_t pid_;
-    Descriptor memory_, data_file_;
+    ProcessView view_;
+    Descriptor data_file_;
     PageOfData page_;
-    pid_t holder_ = 0; // the thread whose /proc/PID/task/TID/mem memory_ is
     uint64_t data_ = 0;
     int64_t descriptor_ = -1;                // of the tables' file in the process, for a moment
     std::pair<uint64_t, uint64_t> making_{}; // when that was
-    std::optional<uint64_t> number_;         // the process's, in its own pid namespace
     std::unique_ptr<LoaderQuestions> questions_;
     std::optional<std::vector<Range>> places_ = std::vector<Range>(); // places_of_frames()
     std::chrono::nanoseconds search_took_{};

@@ -21,10 +21,10 @@ namespace fastsdt::engine {
 namespace {
 
 // Of the address space, in bytes. Empty: unlimited, or it has ended.
-std::optional<uint64_t> limit_of(pid_t pid)
+std::optional<uint64_t> limit_of(const ProcessView& view)
 {
     static constexpr std::string_view name = "Max address space";
-    std::ifstream in(fmt::format("/proc/{}/limits", pid));
+    std::ifstream in(view.entry("limits"));
     for (std::string line; std::getline(in, line);)
         if (line.starts_with(name)) {
             std::istringstream fields(line.substr(name.size()));
@@ -35,9 +35,9 @@ std::optional<uint64_t> limit_of(pid_t pid)
 }
 
 // A line of /proc/PID/status in bytes.
-uint64_t bytes_of(pid_t pid, std::string_view name)
+uint64_t bytes_of(const ProcessView& view, std::string_view name)
 {
-    const std::vector<uint64_t> kib = status_numbers(pid, pid, name);
+    const std::vector<uint64_t> kib = status_numbers(view.pid(), view.pid(), name);
     return kib.empty() ? 0 : kib[0] * 1024;
 }
 
@@ -47,10 +47,10 @@ struct Group {
     bool second = false;
 };
 
-std::optional<Group> memory_group(pid_t pid)
+std::optional<Group> memory_group(const ProcessView& view)
 {
     std::optional<Group> group;
-    std::ifstream of_process(fmt::format("/proc/{}/cgroup", pid));
+    std::ifstream of_process(view.entry("cgroup"));
     for (std::string line; std::getline(of_process, line);) { // NUMBER:CONTROLLERS:PATH, cgroups(7)
         const size_t first = line.find(':'), second = line.find(':', first + 1);
         if (second == line.npos)
@@ -98,9 +98,9 @@ std::optional<uint64_t> number_in(const std::filesystem::path& file, std::string
 
 } // namespace
 
-std::optional<uint64_t> memory_left(pid_t pid)
+std::optional<uint64_t> memory_left(const ProcessView& view)
 {
-    const std::optional<Group> group = memory_group(pid);
+    const std::optional<Group> group = memory_group(view);
     if (!group)
         return {};
     std::optional<uint64_t> least;
@@ -120,30 +120,30 @@ std::optional<uint64_t> memory_left(pid_t pid)
     }
 }
 
-size_t room_for_tables(pid_t pid, Needs needs)
+size_t room_for_tables(const ProcessView& view, Needs needs)
 {
     // Address space only. So little that the code for sites in most libraries still finds a place beside it.
     constexpr size_t most =
         std::min<size_t>(size_t{64} << 20, own_machine.reach / 8 / own_machine.page * own_machine.page);
     constexpr size_t most_limited = size_t{16} << 20, part = 16;
-    const auto limit = limit_of(pid);
+    const auto limit = limit_of(view);
     const size_t least = needs.least;
     if (!limit)
         return std::max({most, least, needs.wanted / own_machine.page * own_machine.page});
-    const uint64_t used = bytes_of(pid, "VmSize:");
+    const uint64_t used = bytes_of(view, "VmSize:");
     const uint64_t left = *limit > used ? *limit - used : 0;
     const uint64_t room = std::min<uint64_t>(left / part, most_limited) / own_machine.page * own_machine.page;
     if (room < least)
         throw Unusable(
             fmt::format("process {}: {} KiB of its address space are left (ulimit -v), and the tables of the script "
                         "need {} KiB, which is more than a sixteenth of that",
-                        pid, left >> 10, least >> 10));
+                        view.pid(), left >> 10, least >> 10));
     return room;
 }
 
-bool has_locked_memory(pid_t pid)
+bool has_locked_memory(const ProcessView& view)
 {
-    return bytes_of(pid, "VmLck:") != 0;
+    return bytes_of(view, "VmLck:") != 0;
 }
 
 } // namespace fastsdt::engine

@@ -254,6 +254,9 @@ public:
         watch_forks();
     }
 
+    ProcessView& view() override { return view_; }
+
+    // Of a child too that was forked since.
     std::vector<Mapping> mappings() override { return read_maps(getpid()); }
 
     // The kernel reads, so that memory which is not mapped any more causes no fault.
@@ -301,10 +304,10 @@ public:
                 throw Unusable(fmt::format("this process: {} bytes for the tables: {}", size, std::strerror(errno)));
             return at;
         };
-        const size_t wanted = room_for_tables(getpid(), needs);
+        const size_t wanted = room_for_tables(view_, needs);
         void* at = map(size_);
         // Locked memory is there as a whole at once.
-        if (!has_locked_memory(getpid())) {
+        if (!has_locked_memory(view_)) {
             munmap(at, size_);
             at = map(size_ = wanted);
         }
@@ -361,7 +364,7 @@ public:
         refuse_filter();
         const uint64_t size = part.end - part.start;
         const auto [found, fresh] = known.try_emplace({part.device, part.inode, part.offset}, size, 0);
-        if (!fresh || known.size() > Tables::most_again || has_locked_memory(getpid()))
+        if (!fresh || known.size() > Tables::most_again || has_locked_memory(view_))
             return found->second.first >= size ? found->second.second : 0;
         const Descriptor file(open(part.name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
         void* const at = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), static_cast<off_t>(part.offset));
@@ -565,6 +568,7 @@ private:
         return now_is(change.patch->at, change.from);
     }
 
+    ProcessView view_{getpid()};
     uint64_t data_ = 0;
     size_t size_ = 0;
 };

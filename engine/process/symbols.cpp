@@ -6,10 +6,7 @@
 #include "base/unusable.h"
 #include "elf/entries.h"
 #include "elf/inlined.h"
-#include "proc/maps.h"
-#include "proc/processes.h"
 #include "proc/mapped_file.h"
-#include "proc/memory.h"
 
 #include <fmt/format.h>
 
@@ -26,7 +23,6 @@ namespace fastsdt::engine {
 /// A file; its symbols are read when the first is wanted.
 struct Symbols::Module {
     Mapping mapping; // one of it
-    Descriptor file; // see keep_open()
     bool is_read = false;
     struct Loaded {
         FileOffset offset;
@@ -40,16 +36,11 @@ struct Symbols::Module {
 
 namespace {
 
-std::string path_of(const Descriptor& file)
-{
-    return fmt::format("/proc/self/fd/{}", file.get());
-}
-
 // A hostile process may have names as long as it likes, and map files.
 constexpr size_t longest_name = 1024;
 constexpr off_t largest_map = off_t(256) << 20;
 
-constexpr size_t most_open = 128;  // files at a time
+constexpr size_t most_open = 128;  // files at a time: descriptors are few
 constexpr size_t most_gone = 4096; // mappings that are not there any more
 
 std::string readable(const std::string& name)
@@ -61,20 +52,19 @@ std::string readable(const std::string& name)
 
 } // namespace
 
-Symbols::Symbols(pid_t pid, StackForm form)
-    : pid_(pid), form_(form), inner_(inner_number(pid)),
-      root_(open(fmt::format("/proc/{}/root", pid).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)),
-      folder_(open(fmt::format("/proc/{}/cwd", pid).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC))
+Symbols::Symbols(ProcessView& view, StackForm form)
+    : view_(view), form_(form), root_(open(view.entry("root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)),
+      folder_(open(view.entry("cwd").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC))
 {
-    look();
+    view.keep_files(most_open);
 }
 
 Symbols::~Symbols() = default;
 
-void Symbols::look()
+void Symbols::look(const std::vector<Mapping>& mappings)
 {
     std::vector<Piece> now;
-    for (const Mapping& mapping : mappings_of(pid_)) {
+    for (const Mapping& mapping : mappings) {
         if (!mapping.executable || !mapping.inode)
             continue;
         std::shared_ptr<Module>& module = modules_[fmt::format("{} {}", mapping.device, mapping.inode)];
@@ -83,11 +73,11 @@ void Symbols::look()
             module = std::make_shared<Module>();
         module->mapping = mapping;
         if (fresh)
-            keep_open(module); // its name may soon lead to another file
+            view_.file(mapping); // its name may soon lead to another file
         now.push_back({mapping.start, mapping.end, mapping.offset, module});
         // Whoever writes a jitdump maps its first page executable, so that others find it.
-        if (!dump_ && mapping.name.ends_with(fmt::format("/jit-{}.dump", inner_)))
-            dump_ = open_mapped_file(pid_, mapping);
+        if (!dump_ && mapping.name.ends_with(fmt::format("/jit-{}.dump", view_.inner_number())))
+            dump_ = open_mapped_file(view_.pid(), mapping);
     }
     std::erase_if(pieces_, [&](const Piece& old) {
         return std::any_of(now.begin(), now.end(),
@@ -96,25 +86,7 @@ void Symbols::look()
     if (pieces_.size() > most_gone)
         pieces_.erase(pieces_.begin(), pieces_.end() - most_gone);
     pieces_.insert(pieces_.end(), now.begin(), now.end());
-    std::erase_if(opened_,
-                  [](const std::shared_ptr<Module>& module) { return module.use_count() == 2; }); // and modules_
     std::erase_if(modules_, [](const auto& module) { return module.second.use_count() == 1; });
-}
-
-// A process may map as many files as it likes, and descriptors are few: those stay open that were wanted last. Another is found by its name,
-// if that still leads to it.
-void Symbols::keep_open(const std::shared_ptr<Module>& module)
-{
-    if (!module->file)
-        module->file = open_mapped_file(pid_, module->mapping);
-    std::erase(opened_, module);
-    if (module->file)
-        opened_.push_back(module);
-    if (opened_.size() > most_open) {
-        opened_.front()->file = {};
-        opened_.front()->inlined.reset();
-        opened_.pop_front();
-    }
 }
 
 void Symbols::add(const Image& image, std::vector<Symbol>& to)
@@ -137,12 +109,13 @@ void Symbols::add(const Image& image, std::vector<Symbol>& to)
 void Symbols::read(Module& module)
 {
     module.is_read = true;
-    if (!module.file)
+    const Descriptor& descriptor = view_.file(module.mapping);
+    if (!descriptor)
         return;
     try {
-        const MappedFile file(path_of(module.file));
+        const MappedFile file(path_of(descriptor));
         Image::each(
-            fmt::format("/proc/{}/root{}", pid_, module.mapping.name), file.bytes(), // where debug files are looked for
+            view_.path(module.mapping.name), file.bytes(), // where debug files are looked for
             [&](const Image& image) {
                 for (const Segment& segment : image.segments())
                     if (segment.executable)
@@ -176,20 +149,13 @@ std::optional<SymbolInFile> symbol_in(const std::string& path, const std::string
                     found = {symbol.st_value, symbol.st_size};
         }
     };
-    try {
-        Image::each(
-            path,
-            [&](const Image& image) {
-                look(image);
-                if (!found)
-                    image.find_names();
-                for (const Image* other : image.files_with_symbols())
-                    look(*other);
-            },
-            [](const Error&) {});
-    } catch (const Unusable&) {
-        // no ELF file
-    }
+    each_image(path, [&](const Image& image) {
+        look(image);
+        if (!found)
+            image.find_names();
+        for (const Image* other : image.files_with_symbols())
+            look(*other);
+    });
     return found;
 }
 
@@ -214,7 +180,7 @@ const Symbols::Symbol* Symbols::find(const std::vector<Symbol>& symbols, uint64_
 // "START SIZE name" a line, hexadecimal: tools/perf/Documentation/jit-interface.txt. It is read again if it has changed.
 void Symbols::read_map_of_code()
 {
-    const std::string name = fmt::format("tmp/perf-{}.map", inner_);
+    const std::string name = fmt::format("tmp/perf-{}.map", view_.inner_number());
     const Descriptor file(openat(root_.get(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
     struct stat status{};
     if (!file || fstat(file.get(), &status) < 0 || !S_ISREG(status.st_mode) || status.st_size > largest_map)
@@ -266,7 +232,7 @@ void Symbols::read_dump()
     };
     Header header;
     if (!dump_) { // V8 writes it there, and the process may have ended before anybody saw it mapped
-        Descriptor file(openat(folder_.get(), fmt::format("jit-{}.dump", inner_).c_str(),
+        Descriptor file(openat(folder_.get(), fmt::format("jit-{}.dump", view_.inner_number()).c_str(),
                                O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
         struct stat status{};
         if (file && fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode))
@@ -309,7 +275,6 @@ Symbols::Module* Symbols::module_of(uint64_t address, uint64_t& in_file)
                                     [&](const Piece& each) { return each.start <= address && address < each.end; });
     if (piece == pieces_.rend())
         return nullptr;
-    keep_open(piece->module);
     if (!piece->module->is_read)
         read(*piece->module);
     const FileOffset offset(address - piece->start + piece->offset);
@@ -349,10 +314,17 @@ std::vector<std::string> Symbols::frame(uint64_t address, bool returns)
     uint64_t in_file = 0;
     std::string file = "unknown";
     // The call is before where it comes back to, and may be the last instruction of what was inlined.
-    if (Module* const module = module_of(address - returns, in_file); module && module->file) {
+    if (Module* const module = module_of(address - returns, in_file);
+        module && (module->inlined || view_.file(module->mapping))) {
         file = printable(module->mapping.name);
-        if (!module->inlined)
-            module->inlined = std::make_unique<Inlined>(path_of(module->file));
+        if (!module->inlined) {
+            if (inlined_++ == most_open) { // each has its file open
+                for (const auto& [key, each] : modules_)
+                    each->inlined.reset();
+                inlined_ = 1;
+            }
+            module->inlined = std::make_unique<Inlined>(path_of(view_.file(module->mapping)));
+        }
         for (const std::string& name : module->inlined->at(in_file))
             names.push_back(fmt::format("{}{}", readable(name), inlined_mark));
     }

@@ -5,17 +5,16 @@
 #pragma once
 #include "base/descriptor.h"
 #include "elf/image.h"
+#include "process/view.h"
 #include "script/stack_form.h"
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
-#include <sys/types.h>
 #include <vector>
 
 namespace fastsdt::engine {
@@ -25,13 +24,14 @@ inline constexpr std::string_view inlined_mark = " (inlined)";
 
 class Symbols {
 public:
-    explicit Symbols(pid_t pid, StackForm form = StackForm::bpftrace);
+    /// @param view  has to outlive it
+    explicit Symbols(ProcessView& view, StackForm form = StackForm::bpftrace);
     Symbols(const Symbols&) = delete;
     Symbols& operator=(const Symbols&) = delete;
     ~Symbols();
 
-    /// Takes note of what is mapped now. What was mapped before counts where nothing is in its place.
-    void look();
+    /// Takes note of what is mapped now: these. What was mapped before counts where nothing is in its place.
+    void look(const std::vector<Mapping>& mappings);
     /// "symbol+12", or "0x7f0012345678" where no symbol is. What has to be is escaped.
     std::string name(uint64_t address);
     /// Of a frame of a stack: the functions that are inlined there, "symbol (inlined)" each, the innermost first, and then name(address).
@@ -55,17 +55,15 @@ private:
     static const Symbol* find(const std::vector<Symbol>& symbols, uint64_t address);
     /// @param in_file  to the address as its file numbers it, or as it is. nullptr: of no file
     Module* module_of(uint64_t address, uint64_t& in_file);
-    void keep_open(const std::shared_ptr<Module>& module);
     void read_map_of_code();
     void read_dump();
 
-    const pid_t pid_;
+    ProcessView& view_;
     const StackForm form_;
-    const uint64_t inner_;                                   // its number in its own pid namespace
     Descriptor root_;                                        // of its file system
     Descriptor folder_;                                      // that it was in
     std::map<std::string, std::shared_ptr<Module>> modules_; // by device and inode
-    std::deque<std::shared_ptr<Module>> opened_;             // the one that was wanted last is the last
+    size_t inlined_ = 0;                                     // modules that have it
     std::vector<Piece> pieces_;                              // the newest last
     std::vector<Symbol> made_;                               // of /tmp/perf-PID.map, by address
     std::pair<int64_t, int64_t> made_seen_;                  // the file's size and time when it was read

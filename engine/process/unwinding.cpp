@@ -2,12 +2,8 @@
 #include "process/unwinding.h"
 
 #include "base/integers.h"
-#include "base/unusable.h"
 #include "elf/frames.h"
 #include "elf/image.h"
-#include "proc/maps.h"
-#include "proc/mapped_file.h"
-#include "proc/memory.h"
 
 #include <fmt/format.h>
 
@@ -99,7 +95,7 @@ std::vector<UnwindRow> rows_of(const Frames& frames, const Segment& segment, uin
 
 } // namespace
 
-Unwinding::Unwinding(pid_t pid) : pid_(pid)
+Unwinding::Unwinding(ProcessView& view) : view_(view)
 {
     modules_now();
 }
@@ -114,13 +110,12 @@ size_t Unwinding::capacity() const
     return rows;
 }
 
-Unwinding::CodeOfFile Unwinding::read(pid_t pid, const Mapping& mapping)
+Unwinding::CodeOfFile Unwinding::read(const Descriptor& file)
 {
     // A file that is written anew has another time or another number.
     using Key = std::tuple<dev_t, ino_t, off_t, time_t, long>;
     static std::mutex mutex;
     static std::map<Key, std::weak_ptr<const std::vector<FileCode>>> all;
-    const Descriptor file = open_mapped_file(pid, mapping);
     struct stat status{};
     if (!file || fstat(file.get(), &status) != 0)
         return std::make_shared<const std::vector<FileCode>>();
@@ -129,22 +124,15 @@ Unwinding::CodeOfFile Unwinding::read(pid_t pid, const Mapping& mapping)
     if (CodeOfFile still = known.lock())
         return still;
     const auto pieces = std::make_shared<std::vector<FileCode>>();
-    try {
-        Image::each(
-            fmt::format("/proc/self/fd/{}", file.get()),
-            [&](const Image& image) {
-                if (image.relocatable() || image.arch() != own_arch)
-                    return;
-                const Frames frames(image);
-                const uint64_t entry = load(&image.file()[offsetof(Elf64_Ehdr, e_entry)], 8, false);
-                for (const Segment& segment : image.segments())
-                    if (segment.executable)
-                        pieces->push_back({segment.offset.value, segment.file_size, rows_of(frames, segment, entry)});
-            },
-            [](const Error&) {});
-    } catch (const Unusable&) {
-        // no ELF file: its code has no rows
-    }
+    each_image(path_of(file), [&](const Image& image) {
+        if (image.relocatable() || image.arch() != own_arch)
+            return;
+        const Frames frames(image);
+        const uint64_t entry = load(&image.file()[offsetof(Elf64_Ehdr, e_entry)], 8, false);
+        for (const Segment& segment : image.segments())
+            if (segment.executable)
+                pieces->push_back({segment.offset.value, segment.file_size, rows_of(frames, segment, entry)});
+    });
     known = pieces;
     return pieces;
 }
@@ -154,7 +142,7 @@ Unwinding::Code* Unwinding::code_of(const Mapping& mapping)
     const auto [found, fresh] = files_.try_emplace(fmt::format("{} {}", mapping.device, mapping.inode));
     File& file = found->second;
     if (fresh) {
-        file.kept = read(pid_, mapping);
+        file.kept = read(view_.file(mapping));
         for (const FileCode& code : *file.kept)
             file.pieces.push_back({&code, {}});
     }
@@ -169,7 +157,7 @@ Unwinding::Code* Unwinding::code_of(const Mapping& mapping)
 std::vector<Unwinding::Module> Unwinding::modules_now()
 {
     std::vector<Module> modules;
-    for (const Mapping& mapping : mappings_of(pid_)) {
+    for (const Mapping& mapping : view_.mappings()) {
         if (!mapping.executable || !mapping.inode)
             continue;
         Code* const code = code_of(mapping);

@@ -5,24 +5,24 @@
 #pragma once
 #include "arming/target.h"
 #include "maps/tables.h"
+#include "process/view.h"
 
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <sys/types.h>
 #include <vector>
 
 namespace fastsdt::engine {
 
 class Unwinding {
 public:
-    /// Reads the files that the process has mapped now.
-    explicit Unwinding(pid_t pid);
+    /// Reads the files that the view has seen mapped. It has to outlive this.
+    explicit Unwinding(ProcessView& view);
     /// Rows that the tables should have: for these files, and others that come.
     size_t capacity() const;
-    /// Takes note of what is mapped now, and writes it. Does nothing where the process has ended.
+    /// Takes note of what is mapped as of the view's last look, and writes it. Does nothing where the process has ended.
     void write(Target& target, const Tables& tables, Window window);
 
 private:
@@ -46,11 +46,11 @@ private:
         Code* code = nullptr;
         bool operator==(const Module&) const = default;
     };
-    static CodeOfFile read(pid_t pid, const Mapping& mapping);
+    static CodeOfFile read(const Descriptor& file);
     std::vector<Module> modules_now();
     Code* code_of(const Mapping& mapping);
 
-    const pid_t pid_;
+    ProcessView& view_;
     std::map<std::string, File> files_; // by device and inode
     std::vector<Module> written_;       // by their places in the tables; without code: nothing is there
     size_t used_ = 0;                   // rows

@@ -12,7 +12,6 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <system_error>
-#include <unistd.h>
 #include <utility>
 
 namespace fastsdt {

@@ -4,7 +4,10 @@
 #include "base/descriptor.h"
 #include "proc/maps.h"
 
+#include <cstdint>
+#include <optional>
 #include <sys/types.h>
+#include <unistd.h>
 #include <vector>
 
 namespace fastsdt {
@@ -20,6 +23,14 @@ struct Memory {
     pid_t thread = 0; ///< TID
 };
 Memory open_memory(pid_t pid, int flags);
+
+/// What stands there; empty: not all of it can be read. @param memory  of open_memory()
+template <class T> std::optional<T> value_at(int memory, uint64_t address)
+{
+    T value{};
+    return pread(memory, &value, sizeof value, static_cast<off_t>(address)) == sizeof value ? std::optional(value)
+                                                                                            : std::nullopt;
+}
 
 /// Whether the process of an open /proc/PID/mem has ended or executes another program.
 bool memory_has_gone(int memory);

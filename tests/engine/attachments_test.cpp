@@ -65,7 +65,7 @@ TEST(Attachments, LeaveNoMemoryBehind)
     const auto attach = [&](const char* statements, const std::function<void(Session&)>& then) {
         const Script script = parse("usdt:*:target:many { @i = @i + 1; " + std::string(statements) + " }");
         const auto target = open_outside(program.pid());
-        Session session(script, program.pid(), *target);
+        Session session(script, *target);
         session.arm();
         EXPECT_EQ(program.passes("pass 20").wrong, 0);
         then(session);

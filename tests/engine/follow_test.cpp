@@ -21,7 +21,7 @@ TEST(Following, ModulesComeAndGo)
     Program program;
     const auto target = open_outside(program.pid());
     Arming arming(*target, CountingStubs(), 4096);
-    Follow follow(program.pid());
+    Follow follow(target->view());
     arming.arm(sites_of(program.pid()));
     EXPECT_FALSE(follow.news().modules);
     uint64_t expected = 0;

@@ -174,6 +174,7 @@ public:
         mappings_[2].start += 2 * size;
         mappings_[2].end = ~uint64_t{0} << 12;
     }
+    ProcessView& view() override { return view_; }
     std::vector<Mapping> mappings() override { return mappings_; }
     std::vector<std::byte> read(uint64_t address, size_t length) override
     {
@@ -216,6 +217,7 @@ public:
     size_t read_ = 0;
 
 private:
+    ProcessView view_{0};
     std::mt19937 random_;
     std::vector<Mapping> mappings_;
 };

@@ -259,7 +259,7 @@ TEST_F(Life, ASharerIsFoundAmongSeveralProcesses)
 TEST_F(Life, AnotherProgramIsLeftAlone)
 {
     arm();
-    Follow follow(program.pid());
+    Follow follow(target->view());
     EXPECT_EQ(program.passes("run 1 400").passed, 400);
     EXPECT_EQ(program.ask("exec"), "ready");
     const Follow::News news = follow.news();
@@ -273,13 +273,13 @@ TEST_F(Life, AnotherProgramIsLeftAlone)
     arm();
     EXPECT_EQ(program.passes("run 1 40").passed, 40);
     EXPECT_EQ(all_hits(*target, 4), 40u);
-    EXPECT_FALSE(follow.news().executed);
+    EXPECT_FALSE(Follow(target->view()).news().executed);
 }
 
 TEST_F(Life, CountsOutliveIt)
 {
     arm();
-    Follow follow(program.pid());
+    Follow follow(target->view());
     EXPECT_EQ(program.passes("run 1 400").passed, 400);
     kill(program.pid(), SIGKILL);
     siginfo_t info;

@@ -4,8 +4,8 @@
 #include "arming/arm.h"
 #include "code/machine.h"
 #include "process/outside.h"
+#include "process/view.h"
 #include "live/live.h"
-#include "proc/memory.h"
 
 #include <gtest/gtest.h>
 

@@ -33,8 +33,9 @@ struct Frame {
 Environment with_stacks()
 {
     Environment environment = own_environment();
-    LastingMemory(getpid()).look(environment, fastsdt::read_maps(getpid()));
-    environment.thread_stack = find_thread_stack(getpid());
+    ProcessView view(getpid());
+    LastingMemory(view).look(environment, view.mappings());
+    environment.thread_stack = find_thread_stack(view);
     return environment;
 }
 

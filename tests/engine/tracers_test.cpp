@@ -87,8 +87,7 @@ TEST(Tracers, TheLastOneTakesTheGuardAway)
     const Script pass = parse(file + ":short_one { @ = count(); }"),
                  other_pass = parse(file + ":short_other { @ = count(); }");
     const auto first = open_outside(program.pid()), second = open_outside(program.pid());
-    Session one(pass, program.pid(), *first, {.moves = true}),
-        other(other_pass, program.pid(), *second, {.moves = true});
+    Session one(pass, *first, {.moves = true}), other(other_pass, *second, {.moves = true});
     for (Session* session : {&one, &other}) {
         session->arm();
         ASSERT_EQ(session->states().size(), 1U);

@@ -25,6 +25,7 @@ public:
     {}
     bool has_failed() const { return failed_; }
 
+    ProcessView& view() override { return target_.view(); }
     std::vector<Mapping> mappings() override { return target_.mappings(); }
     std::vector<std::byte> read(uint64_t address, size_t size) override { return target_.read(address, size); }
     bool stores_thread_pointers() override { return target_.stores_thread_pointers(); }

@@ -104,7 +104,7 @@ void Attached::keep(const std::vector<engine::SiteState>& seen, bool may_be_late
 
 void Attached::take_up(bool says)
 {
-    follow_.emplace(pid()); // first: it may execute another program while it is armed, or just then
+    follow_.emplace(program_->target().view()); // first: it may execute another program while it is armed, or just then
     const std::vector<std::string> modules = follow_->modules();
     session_->watch_loader();
     if (shared_.options.holds_executed())
@@ -126,7 +126,7 @@ void Attached::take_up(bool says)
 void Attached::take_up_next()
 {
     try {
-        auto next = std::make_unique<Session>(shared_.script, pid(), program_->target(), shared_.session_options());
+        auto next = std::make_unique<Session>(shared_.script, program_->target(), shared_.session_options());
         session_ = std::move(next);
         states_.clear();
         waited_.clear();

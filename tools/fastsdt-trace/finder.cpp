@@ -143,7 +143,7 @@ bool Finder::hear()
         Mapping mapping;
         mapping.name = event.file;
         mapping.inode = event.inode;
-        if (!engine::means_any(script_, event.pid, {mapping}))
+        if (!engine::means_any(script_, engine::ProcessView(event.pid), {mapping}))
             continue;
         if (settled) // it is traced, and may have executed another program: look() finds that, and then it is attached to again
             news = true;
@@ -224,7 +224,7 @@ std::vector<pid_t> Finder::find(const std::set<pid_t>& traced)
                 continue;
             if (!selection_.exes.empty())
                 of_wanted_file_.insert(pid);
-            if (engine::means_any(script_, pid, mappings))
+            if (engine::means_any(script_, engine::ProcessView(pid), mappings))
                 found.push_back(pid);
         } catch (const Unusable& error) {
             // Whether one that nobody lets us look at has mapped a file cannot be known.

@@ -111,7 +111,7 @@ void find_in_process(pid_t pid, bool moves, Found& found)
     all.entry = all.exit = [](const auto&, const Function& function) { return function.name; };
     all.probe = [](const auto&, const auto&, const auto&) { return true; };
     const Process process = read_process(pid, true, moves ? &all : nullptr);
-    const uint8_t handled = engine::handled_faults(pid);
+    const uint8_t handled = engine::handled_faults(engine::ProcessView(pid));
     for (const Error& trouble : process.troubles)
         say(trouble.text());
     for (const LiveFile& file : process.files)
@@ -234,7 +234,7 @@ int list(const Options& options, std::ostream& out)
         pattern = pattern_in_process(pattern);
     }
     bool any = false;
-    engine::DebugFiles debug(options.pid);
+    engine::DebugFiles debug{engine::ProcessView(options.pid)};
     for (auto& [name, arguments] : found) {
         if (!pattern.empty() && !fits(pattern, name))
             continue;

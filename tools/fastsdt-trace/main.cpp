@@ -96,7 +96,7 @@ void print_to(const std::string& path)
 int trace(const Options& options)
 {
     try {
-        engine::DebugFiles debug(options.pid);
+        engine::DebugFiles debug{engine::ProcessView(options.pid)};
         engine::Script script = engine::parse(options.text, options.parameters, &debug);
         refuse_parameters(options, script);
         for (const std::string& map : script.unused)

@@ -114,8 +114,8 @@ private:
     bool is_known(pid_t pid) const;
     bool may_match(pid_t pid) const;
     bool is_over(pid_t pid) const;
-    bool has_more(pid_t pid, engine::Target& memory, pid_t parent) const;
-    bool is_recorded(pid_t pid, engine::Target& memory, const std::vector<Mapping>& mappings) const;
+    bool has_more(engine::Target& memory, pid_t parent) const;
+    bool is_recorded(engine::Target& memory, const std::vector<Mapping>& mappings) const;
     void take_up_from(size_t first);
     void take_up_now(bool late, std::optional<Clock::time_point> told);
     void hear();

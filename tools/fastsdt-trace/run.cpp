@@ -520,7 +520,7 @@ int run(const Options& options, const engine::Script& script)
         make_kernel_or_give_up(shared, program.pid(), refused);
     if (shared.all_in_kernel && !options.command.empty() && options.follows())
         shared.covers_files = engine::bpf::attach_to_files(*shared.kernel, script, shared.names);
-    auto session = std::make_unique<Session>(script, program.pid(), program.target(), shared.session_options());
+    auto session = std::make_unique<Session>(script, program.target(), shared.session_options());
     for (const std::string& trouble : session->matcher().troubles())
         say(trouble);
     if (options.dry) {
@@ -544,7 +544,7 @@ int run(const Options& options, const engine::Script& script)
     if (options.engine == EngineChoice::automatic && !shared.kernel) {
         choose(shared, program.pid(), *session, session->preview());
         if (shared.kernel)
-            session = std::make_unique<Session>(script, program.pid(), program.target(), shared.session_options());
+            session = std::make_unique<Session>(script, program.target(), shared.session_options());
     }
     if (!options.follows()) // a descendant may match
         refuse_unmatched(script, *session, options);
