@@ -294,9 +294,9 @@ Symbols& Kernel::Names::of(pid_t pid, const std::vector<Mapping>& mappings)
     auto& found = processes[pid];
     const bool fresh = !found;
     if (fresh)
-        found = std::make_unique<Process>(pid, form);
+        found = std::make_unique<OwnSymbols>(pid, form);
     if (fresh || !mappings.empty())
-        found->symbols.look(mappings.empty() ? found->view.look() : mappings);
+        found->look(mappings);
     return found->symbols;
 }
 
@@ -321,7 +321,7 @@ std::string Kernel::name_of(const ValueType& type, uint64_t number)
 Maps Kernel::read()
 {
     for (const auto& [pid, process] : names_.processes)
-        process->symbols.look(process->view.look());
+        process->look();
     Maps now = maps_->read();
     if (clears(script_))
         last_ = now;

@@ -103,12 +103,7 @@ private:
     std::vector<const Statement*> statements_; // by number; nullptr: it records no events
     struct Names {
         bool shows = false; // the script has values that processes have names for
-        struct Process {    ///< known longer than a session of it
-            Process(pid_t pid, StackForm form) : view(pid), symbols(view, form) {}
-            ProcessView view;
-            Symbols symbols;
-        };
-        std::map<pid_t, std::unique_ptr<Process>> processes;
+        std::map<pid_t, std::unique_ptr<OwnSymbols>> processes;
         std::map<uint64_t, std::string> stacks; // as they print
         StackForm form = StackForm::bpftrace;
         Symbols& of(pid_t pid, const std::vector<Mapping>& mappings = {}); ///< that it has now, if they were just read

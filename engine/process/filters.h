@@ -15,7 +15,6 @@ namespace fastsdt::engine {
 
 class Filters {
 public:
-    /// @param view  has to outlive it
     explicit Filters(ProcessView& view) : view_(view) {}
 
     /// Why it may set a filter: "FILE calls seccomp()". Empty: no code that it has mapped does. Reads files that were not mapped

@@ -297,8 +297,7 @@ Progress accompany(Tracees& tracees, Tracees::Task& task, const ErrandCode& code
     const pid_t pid = tracees.pid(), thread = task.number;
     const auto deadline = Clock::now() + errand_takes;
     std::optional<std::chrono::nanoseconds> before; // as of the first time that it did not come at once
-    std::optional<Clock::time_point>
-        asked; // since when somebody wants us to end: a thread under way gets some more time
+    std::optional<Clock::time_point> asked;         // to end, since when: a thread under way gets some more time
     const auto is_late = [&] {
         const auto now = Clock::now();
         if (asked_to_end() && !asked)

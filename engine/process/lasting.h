@@ -25,7 +25,6 @@ namespace fastsdt::engine {
 
 class LastingMemory {
 public:
-    /// @param view  has to outlive it
     explicit LastingMemory(ProcessView& view) : view_(view) {}
 
     /// Fills in `stack`. @param mappings  of now: what add() goes by

@@ -24,7 +24,6 @@ inline constexpr std::string_view inlined_mark = " (inlined)";
 
 class Symbols {
 public:
-    /// @param view  has to outlive it
     explicit Symbols(ProcessView& view, StackForm form = StackForm::bpftrace);
     Symbols(const Symbols&) = delete;
     Symbols& operator=(const Symbols&) = delete;
@@ -71,6 +70,15 @@ private:
     uint64_t dump_read_ = 0;                                 // bytes of it
     std::map<uint64_t, Symbol> dumped_;                      // of it, by start; none overlaps another
     std::set<std::string> refused_;
+};
+
+/// Of a process that is known longer than a session of it, or has none.
+struct OwnSymbols {
+    OwnSymbols(pid_t pid, StackForm form) : view(pid), symbols(view, form) {}
+    /// @param mappings  that it has now, if they were just read
+    void look(const std::vector<Mapping>& mappings = {}) { symbols.look(mappings.empty() ? view.look() : mappings); }
+    ProcessView view;
+    Symbols symbols;
 };
 
 /// A function or a variable of a file, as its symbols have it.

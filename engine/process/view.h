@@ -28,7 +28,8 @@ std::string path_of(const Descriptor& file);
 void each_image(const std::string& path, const std::function<void(const Image&)>& visit);
 
 /// One process. Nothing is read before it is asked for. Kept are: the mappings of the last look(), files as keep_files() says, the memory, and
-/// its own number, which does not change; all else is read anew each time. Used from one thread at a time.
+/// its own number, which does not change; all else is read anew each time. Used from one thread at a time. It
+/// outlives whoever takes it.
 class ProcessView {
 public:
     explicit ProcessView(pid_t pid) : pid_(pid) {}

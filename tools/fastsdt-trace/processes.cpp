@@ -65,7 +65,7 @@ std::pair<pid_t, pid_t> known_as(pid_t number, Session& session)
 {
     const auto has_stubs = [&](pid_t pid) {
         try {
-            return session.copy_in(pid, *engine::open_forked(pid)) != engine::Copy::none;
+            return session.copy_in(*engine::open_forked(pid)) != engine::Copy::none;
         } catch (const Unusable&) {
             return false;
         }
@@ -172,7 +172,7 @@ void Processes::let_executing(Attached& process)
             const auto [pid, thread] = known_as(asker.thread, session);
             const bool awaited = process.awaits_next() && pid == process.pid();
             if (pid && !is_executing(pid) && !(awaited && thread == pid)
-                && engine::may_trace_execution(pid, asker.program)) {
+                && engine::may_trace_execution(engine::ProcessView(pid), asker.program)) {
                 if (awaited)
                     process.await_no_more();
                 executing_.push_back(std::make_unique<engine::Executing>(pid, thread, executed_event_.get(), let));
@@ -595,11 +595,11 @@ void Processes::attach(pid_t pid, When when)
     try {
         auto memory = engine::open_forked(pid);
         const std::vector<Mapping> mappings = memory->mappings();
-        if (is_recorded(pid, *memory, mappings))
+        if (is_recorded(*memory, mappings))
             return;
         auto target = shared_.all_in_kernel ? std::move(memory) : engine::open_outside(pid, std::move(memory));
         auto program = std::make_unique<Program>(pid, std::move(target));
-        auto session = std::make_unique<Session>(script_, pid, program->target(), shared_.session_options(), mappings);
+        auto session = std::make_unique<Session>(script_, program->target(), shared_.session_options());
         if (session->matcher().matched().empty() && !shared_.profile) {
             if (const auto missing = session->matcher().unmatched(); options_.names(pid) && !missing.empty())
                 throw Unusable(fmt::format("process {}: nothing in it matches {}: {}", pid, missing[0]->text,
@@ -628,7 +628,8 @@ bool Processes::may_match(pid_t pid) const
 {
     try {
         engine::ProbeNames names;
-        engine::Matcher matcher(script_, pid, names, options_.moves, options_.moves_faulting);
+        engine::ProcessView view(pid);
+        engine::Matcher matcher(script_, view, names, options_.moves, options_.moves_faulting);
         matcher.find_new();
         return !matcher.matched().empty();
     } catch (const std::exception&) {
@@ -637,25 +638,25 @@ bool Processes::may_match(pid_t pid) const
 }
 
 // Whether a forked child has loaded something that matches.
-bool Processes::has_more(pid_t pid, engine::Target& memory, pid_t parent) const
+bool Processes::has_more(engine::Target& memory, pid_t parent) const
 {
-    if (engine::modules_of(memory.mappings()) == engine::modules_of(mappings_of(parent)))
+    if (engine::modules_of(memory.view().mappings()) == engine::modules_of(mappings_of(parent)))
         return false;
     engine::ProbeNames names;
-    engine::Matcher matcher(script_, pid, names, options_.moves, options_.moves_faulting);
+    engine::Matcher matcher(script_, memory.view(), names, options_.moves, options_.moves_faulting);
     const auto states = engine::can_arm(memory, matcher.find_new());
     return std::any_of(states.begin(), states.end(), engine::can_be_armed);
 }
 
 // Whether a process was forked by a traced one, and its hits count there. Where only some would, the jumps that it has are taken
 // from it.
-bool Processes::is_recorded(pid_t pid, engine::Target& memory, const std::vector<Mapping>& mappings) const
+bool Processes::is_recorded(engine::Target& memory, const std::vector<Mapping>& mappings) const
 {
     if (!engine::has_own_arena(memory, mappings))
         return false;
     for (const auto& process : attached_) {
-        const engine::Copy copy = process->session().copy_in(pid, memory);
-        if (copy == engine::Copy::same || (copy == engine::Copy::whole && !has_more(pid, memory, process->pid())))
+        const engine::Copy copy = process->session().copy_in(memory);
+        if (copy == engine::Copy::same || (copy == engine::Copy::whole && !has_more(memory, process->pid())))
             return true;
     }
     engine::clear_forked(memory);

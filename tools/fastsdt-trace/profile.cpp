@@ -66,9 +66,11 @@ std::vector<Profile::Hit> Profile::take()
 engine::Symbols& Profile::symbols(pid_t pid)
 {
     auto& found = symbols_[pid];
-    if (!found)
-        found = std::make_unique<engine::Symbols>(pid, script_.stack_form.value_or(engine::StackForm::bpftrace));
-    return *found;
+    if (!found) {
+        found = std::make_unique<engine::OwnSymbols>(pid, script_.stack_form.value_or(engine::StackForm::bpftrace));
+        found->look();
+    }
+    return found->symbols;
 }
 
 uint64_t Profile::stack(const Samples::Sample& sample, unsigned most, bool unwinds)

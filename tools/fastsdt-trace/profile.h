@@ -71,7 +71,7 @@ private:
     std::map<Calls, uint64_t> numbers_; // of stacks, from 1 on
     std::vector<std::string> stacks_;   // their names, by number; empty: not asked yet
     std::vector<const Calls*> calls_;   // by number
-    std::map<pid_t, std::unique_ptr<engine::Symbols>> symbols_;
+    std::map<pid_t, std::unique_ptr<engine::OwnSymbols>> symbols_;
     std::map<pid_t, std::unique_ptr<engine::Unwound>> unwound_;
 };
 
