@@ -261,8 +261,20 @@ std::vector<SiteState> Kernel::attach(pid_t pid, std::span<const Site> sites, co
             want(i, site, site.address, true);
         }
     }
-    for (const auto& [which, group] : groups) {
-        const auto& [path, on_return, made] = which;
+    // Of probes at one instruction the kernel runs the one that was attached last first (consumer_add() in kernel/events/uprobes.c). So what is to
+    // happen last is attached first: exits before entries, as of a function that is nothing but a return, and later sites before earlier ones.
+    std::vector<decltype(groups)::const_iterator> order;
+    for (auto each = groups.cbegin(); each != groups.cend(); ++each)
+        order.push_back(each);
+    std::sort(order.begin(), order.end(), [&](const auto& a, const auto& b) {
+        const auto rank = [&](const Group& group) {
+            return std::pair(sites[group.sites.front()].kind != Probe::Kind::exit, sites.size() - group.sites.front());
+        };
+        return rank(a->second) < rank(b->second);
+    });
+    for (const auto& each : order) {
+        const auto& [path, on_return, made] = each->first;
+        const Group& group = each->second;
         const std::vector<int> errors = link(made->program.get(), group.targets, group.cookies);
         for (size_t k = 0; k < errors.size(); ++k) {
             if (errors[k] == 0)

@@ -71,6 +71,13 @@ for probe in 'uprobe:*:plain' 'uprobe:*mixed++:plai*'; do
 done
 trace latency plain -- ./mixed++
 expect "latency" "$status $(grep -o '^@total: count [0-9]*' out)" "0 @total: count 10"
+# A function that is nothing but its return: at that one instruction the entry is first, however the script has it.
+objdump -d mixed++ | grep -A1 '<plain>:' | matches 'ret' || fail "plain() is more than a return"
+entry='uprobe:./mixed++:plain { @at[tid] = arg0; }' exit='uretprobe:./mixed++:plain /@at[tid]/ { @ = sum(@at[tid]); delete(@at[tid]); }'
+for script in "$entry $exit" "$exit $entry"; do
+    trace --engine kernel -e "$script" -- ./mixed++
+    expect "$script" "$status $(maps)" "0 @: 55"
+done
 rm fifo
 # JSON, and BEGIN.
 trace --json -e 'BEGIN { printf("begin\n"); } uprobe:./mixed++:plain { @ = count(); }' -- ./mixed++
