@@ -6,21 +6,43 @@
 
 #include <fastsdt/note.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <string>
 
 namespace fastsdt::engine {
 
-unsigned index_of(const Site& site, const ir::Argument& argument)
+namespace {
+
+// "arg0 to arg2", or "id, arg1, cents" where some have names. Empty: there are none.
+std::string all_of(const std::vector<Argument>& noted, const std::vector<std::string>& names)
 {
-    if (argument.name.empty())
+    const size_t count = noted.size();
+    if (std::all_of(names.begin(), names.end(), [](const std::string& name) { return name.empty(); }))
+        return count == 0 ? "" : count == 1 ? "arg0" : fmt::format("arg0 to arg{}", count - 1);
+    std::string text;
+    for (size_t i = 0; i < count; ++i)
+        text +=
+            (i ? ", " : "") + (i < names.size() && !names[i].empty() ? printable(names[i]) : fmt::format("arg{}", i));
+    return text;
+}
+
+} // namespace
+
+unsigned index_of(const Site& site, const std::vector<Argument>& noted, const ir::Argument& argument)
+{
+    if (argument.name.empty()) {
+        if (argument.index >= noted.size())
+            throw Refusal({State::no_argument, argument.index, {}, all_of(noted, {})});
         return argument.index;
+    }
     const auto& names = site.argument_names;
     const auto found = std::find(names.begin(), names.end(), argument.name);
-    if (found == names.end())
-        throw Refusal({State::no_named_argument, 0, argument.name});
-    return unsigned(found - names.begin());
+    if (const auto index = size_t(found - names.begin()); found != names.end() && index < noted.size())
+        return unsigned(index);
+    throw Refusal({State::no_named_argument, 0, argument.name, all_of(noted, names)});
 }
 
 void check_stack_argument(const Site& site, unsigned index)
@@ -48,9 +70,7 @@ void refuse_argument(const std::vector<Argument>& arguments, unsigned index, std
 
 const Argument& integer_argument(const std::vector<Argument>& arguments, unsigned index)
 {
-    if (index >= arguments.size())
-        throw Refusal({State::no_argument, index});
-    const Argument& argument = arguments[index];
+    const Argument& argument = arguments.at(index);
     if (argument.is_float)
         refuse_argument(arguments, index, "that is a floating-point number");
     if (argument.size != 1 && argument.size != 2 && argument.size != 4 && argument.size != 8)

@@ -12,8 +12,8 @@
 
 namespace fastsdt::engine {
 
-/// Which argument of a usdt probe the script means, by its number or name. Throws Refusal: the probe has none of that name.
-unsigned index_of(const Site& site, const ir::Argument& argument);
+/// Which of the arguments that a usdt probe's note has the script means, by its number or name. Throws Refusal: there is none.
+unsigned index_of(const Site& site, const std::vector<Argument>& noted, const ir::Argument& argument);
 /// Bytes of each argument on the stack, and of a return address.
 inline constexpr unsigned stack_word = 8;
 /// Throws Refusal unless an entry is known to have that argument on the stack, `index` words from the first.
@@ -21,7 +21,7 @@ void check_stack_argument(const Site& site, unsigned index);
 /// Throws Refusal unless the function has returned its result in a register when the site is hit.
 void check_result(const Site& site);
 
-/// The `index`th argument, counted from 0, if it is an integer of 1, 2, 4 or 8 bytes. Throws Refusal.
+/// The `index`th argument, which is there, if it is an integer of 1, 2, 4 or 8 bytes. Throws Refusal.
 const Argument& integer_argument(const std::vector<Argument>& arguments, unsigned index);
 [[noreturn]] void refuse_argument(const std::vector<Argument>& arguments, unsigned index, std::string_view why);
 

@@ -23,6 +23,7 @@ std::string text(const SiteState& state, size_t sites)
     const char* const has = one ? "has" : "have";
     const char* const is = one ? "is" : "are";
     const char* const s = one ? "s" : ""; // of another verb
+    const std::string only = state.instead.empty() ? "" : " (only " + state.instead + ")";
     switch (state.state) {
     case State::ready: return "not armed";
     case State::armed: return "armed";
@@ -51,7 +52,7 @@ std::string text(const SiteState& state, size_t sites)
     case State::no_exit_sites: return fmt::format("{} no exit sites", has);
     case State::shared_nop:
         return fmt::format("share{} {} {} with another probe", s, one ? "its" : "their", own_machine.nop);
-    case State::no_argument: return fmt::format("{} no arg{}", has, state.number);
+    case State::no_argument: return fmt::format("{} no arg{}{}", has, state.number, only);
     case State::unreadable_argument: return fmt::format("{} arg{} {}", has, state.number, state.detail);
     case State::no_stack_record:
         return fmt::format("{} no record of {} arguments on the stack", has, one ? "its" : "their");
@@ -65,7 +66,7 @@ std::string text(const SiteState& state, size_t sites)
         return fmt::format("want{} more than {} bytes of the stack for keys and operands", s, state.number);
     case State::too_long: return fmt::format("need{} a stub that is longer than a jump can span", s);
     case State::no_functions: return "would call a function, which stubs for this architecture cannot";
-    case State::no_named_argument: return fmt::format("{} no argument named {}", has, state.detail);
+    case State::no_named_argument: return fmt::format("{} no argument named {}{}", has, state.detail, only);
     case State::handles_faults: {
         const FaultWords fault = words_of_fault(state.number);
         const char* const its = one ? "its" : "their";

@@ -67,8 +67,9 @@ FaultWords words_of_fault(uint64_t faults);
 
 struct SiteState {
     State state = State::ready;
-    uint64_t number = 0;     ///< as the state says
-    std::string detail = {}; ///< as the state says; text from files: as it is printed
+    uint64_t number = 0;      ///< as the state says
+    std::string detail = {};  ///< as the state says; text from files: as it is printed
+    std::string instead = {}; ///< no_argument, no_named_argument: which arguments there are; empty: none, or not told
 };
 
 /// Whether arm() would arm it, or clear it away and arm it.

@@ -251,7 +251,7 @@ gcc -O2 -I"$INCLUDE" one.c -o one
 trace -e 'usdt:./one:shop:s* /args.id != 20/ { printf("%d %s\n", args.id, str(args->item)); @[str(args.item)] = sum(args.id); }' -- ./one
 expect "names" "$status $(grep -v sites out | xargs)" "0 1 coffee 10 tea 2 tea 3 coffee 30 tea @[coffee]: 4 @[tea]: 42"
 trace -e 'usdt:./one:shop:* { @[probe] = sum(args.id); }' -- ./one
-expect "no names" "$status $(tail -1 out)" "1 sites 2 of 3 armed (1 has no argument named id); dropped 0"
+expect "no names" "$status $(tail -1 out)" "1 sites 2 of 3 armed (1 has no argument named id (only arg0)); dropped 0"
 
 # comm and str() of the heap are values that only a system call reads.
 trace -e "$HIT /comm == \"app\"/ { @ = count(); } $HIT /comm != \"app\"/ { @no = count(); }" -- ./app 7

@@ -29,8 +29,11 @@ void Summary::count(const engine::Site& site, const engine::SiteState& state, bo
         by_kernel += state.state == engine::State::by_kernel;
         return;
     }
-    Reason& reason = (is_left_out ? reasons_to_leave_out : reasons)[engine::text(state)];
-    reason.state = state;
+    engine::SiteState alike = state;
+    alike.instead.clear();
+    Reason& reason = (is_left_out ? reasons_to_leave_out : reasons)[engine::text(alike)];
+    const bool differs = reason.sites != 0 && reason.state.instead != state.instead; // of several probes: a long list
+    reason.state = differs ? alike : state;
     ++reason.sites;
 }
 

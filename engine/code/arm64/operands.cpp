@@ -117,7 +117,7 @@ Source argument_of(const Site& site, const std::vector<Argument>& noted, const i
     if (site.kind == Probe::Kind::exit)
         throw Refusal({State::exit_arguments});
     if (site.kind == Probe::Kind::usdt)
-        return noted_argument(noted, index_of(site, argument));
+        return noted_argument(noted, index_of(site, noted, argument));
     Source source;
     if (argument.on_stack) {
         check_stack_argument(site, argument.index);
