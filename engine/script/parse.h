@@ -13,21 +13,22 @@ namespace fastsdt::engine {
 /// What is wrong with a text, and where. what() is one sentence without the text.
 class ScriptError : public std::runtime_error {
 public:
-    ScriptError(Span where, const std::string& what, bool kernel_can = false)
-        : std::runtime_error(what), where(where), kernel_can(kernel_can)
+    ScriptError(Span where, const std::string& what, bool kernel_can = false, unsigned since = 0)
+        : std::runtime_error(what), where(where), kernel_can(kernel_can), since(since)
     {}
     Span where;
     bool kernel_can; ///< bpftrace's language has it, this subset has not
+    unsigned since;  ///< and only since 0.N, by bpftrace's CHANGELOG.md; 0: since 0.17 or before
 };
 
 [[noreturn]] inline void fail(Span where, const std::string& what)
 {
     throw ScriptError(where, what);
 }
-/// bpftrace can.
-[[noreturn]] inline void kernel_only(Span where, const std::string& what)
+/// bpftrace can. @param since  ScriptError::since
+[[noreturn]] inline void kernel_only(Span where, const std::string& what, unsigned since = 0)
 {
-    throw ScriptError(where, what, true);
+    throw ScriptError(where, what, true, since);
 }
 
 /// What the debug information of programs says.

@@ -158,6 +158,8 @@ private:
             lexer_.skip();
             advance();
             clause.filter = expression();
+            if (is("{"))
+                fail(token_.where, "a \"/\" is missing before \"{\"");
             if (token_.kind != Token::Kind::end_filter)
                 fail(token_.where, fmt::format("the filter ends with \"/\" before \"{{\", and not with {}", found()));
         }

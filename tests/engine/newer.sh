@@ -158,4 +158,4 @@ tea
 @r: { .len = 8, .who = (tea, 1) }' --engine "$engine" -- ./app
 done
 refused 'uprobe:./app:show { @a[1] = 1; for ($kv : @a) { print($kv);
-        } }' 'a loop over a map belongs to BEGIN, END and interval here' --engine user -- ./app
+        } }' 'a probe cannot loop over a map; BEGIN, END and interval can' --engine user -- ./app

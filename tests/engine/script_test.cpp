@@ -57,13 +57,15 @@ std::string filter(const std::string& text)
 }
 
 // "line:column what", or empty.
-std::string error(const std::string& text, bool* kernel_can = nullptr)
+std::string error(const std::string& text, bool* kernel_can = nullptr, unsigned* since = nullptr)
 {
     try {
         parse(text);
     } catch (const ScriptError& e) {
         if (kernel_can)
             *kernel_can = e.kernel_can;
+        if (since)
+            *since = e.since;
         const std::string whole = explain(e, text, "-e");
         EXPECT_EQ(whole.substr(0, 3), "-e:");
         return whole.substr(3, whole.find(": error") - 3) + " " + e.what();
@@ -250,8 +252,25 @@ TEST(Script, Errors)
               "1:18 \"something\" is no value: arg0 to arg11, sarg0 to sarg9, args.NAME, str(), retval, tid, pid, "
               "comm, nsecs, "
               "elapsed, probe, func, ustack, cpu, uid, gid and rand are");
-    EXPECT_EQ(error("usdt:a:b:c { printf(\"%s\", arg0) }"), "1:27 %s prints a string, and this is an integer");
-    EXPECT_EQ(error("usdt:a:b:c { printf(\"%d\", str(arg0)) }"), "1:27 %d prints an integer, and this is a string");
+    EXPECT_EQ(error("usdt:a:b:c { printf(\"%s\", arg0) }"),
+              "1:27 %s prints a string, and this is an integer; str(arg0) is the string it points to");
+    EXPECT_EQ(error("usdt:a:b:c { $x = arg0; printf(\"%s\", $x) }"),
+              "1:38 %s prints a string, and this is an integer; str($x) is the string it points to");
+    EXPECT_EQ(error("usdt:a:b:c { printf(\"%s\", tid) }"), "1:27 %s prints a string, and this is an integer");
+    EXPECT_EQ(error("usdt:a:b:c { printf(\"%d\", str(arg0)) }"),
+              "1:27 %d prints an integer, and this is a string; %s prints it");
+    // bpftrace refuses it too: 0.17's "Type mismatch for '=='".
+    EXPECT_EQ(
+        error("usdt:a:b:c /\"tea\" != arg1/ { @ = count() }"),
+        "1:22 this is an integer, and what it is compared with is a string; str(arg1) is the string it points to");
+    EXPECT_EQ(
+        error("usdt:a:b:c /strncmp(arg1, \"tea\", 3) == 0/ { @ = count() }"),
+        "1:21 this is an integer, and what it is compared with is a string; str(arg1) is the string it points to");
+    EXPECT_EQ(error("usdt:a:b:c { @ = strlen(arg1) }"),
+              "1:25 strlen() takes a string, and this is an integer; str(arg1) is the string it points to");
+    EXPECT_EQ(error("usdt:a:b:c / arg0 > 3 { @ = count() }"), "1:23 a \"/\" is missing before \"{\"");
+    EXPECT_EQ(error("usdt:a:b:c { @[1] = count(); clear(@[1]) }"), "1:37 clear() takes whole maps");
+    EXPECT_EQ(error("usdt:a:b:c { print(1, 2) }"), "1:23 print() of a value takes nothing else");
     EXPECT_EQ(error("usdt:a:b:c { printf(\"%d %d\", 1) }"), "1:21 printf() wants 2 values for this text, and has 1");
     EXPECT_EQ(error("usdt:a:b:c { printf(\"%\", 1) }"), "1:21 the text of printf() ends in the middle of a conversion");
     EXPECT_EQ(error("usdt:a:b:c { printf(\"%n\", 1) }"),
@@ -330,6 +349,21 @@ TEST(Script, KernelOnly)
           "usdt:a:b:c { @[1] = count(); delete(@[1]) }", "BEGIN { @[1] = 1 } usdt:a:b:c { @[2] = 1 }",
           "usdt:a:b:c, BEGIN { @ = count() }", "usdt:a:b:c { @ = hist(arg0, 3) }"})
         EXPECT_TRUE(kernel_only(text)) << text;
+    // By bpftrace's CHANGELOG.md.
+    for (const auto& [text, version] : {std::pair("usdt:a:b:c { @[1] = 1; for ($x : @) { } }", 21u),
+                                        {"usdt:a:b:c { @[1] = count(); print(@[1]) }", 21u},
+                                        {"usdt:a:b:c { @[1] = hist(arg0); print(@[1]) }", 21u},
+                                        {"usdt:a:b:c { @a = count(); if (@a > 1) { exit() } }", 21u},
+                                        {"usdt:a:b:c { @a = avg(arg0); if (@a > 1) { exit() } }", 22u},
+                                        {"usdt:a:b:c { @[1] = count(); if (has_key(@, 1)) { exit() } }", 22u},
+                                        {"usdt:a:b:c { @[1] = count(); @n = len(@) }", 20u},
+                                        {"usdt:a:b:c { @ = curtask }", 0u}}) {
+        bool kernel_can = false;
+        unsigned since = 99;
+        EXPECT_NE(error(text, &kernel_can, &since), "") << text;
+        EXPECT_TRUE(kernel_can) << text;
+        EXPECT_EQ(since, version) << text;
+    }
     for (const char* text : {"usdt:a:b:c { @ = foo(1) }", "usdt:a:b:c { @ = }", "usdt:a:b { ", "BEGIN { exit( }",
                              "\x01", "usdt:a:b:c {@ = \xff}"})
         EXPECT_FALSE(kernel_only(text)) << text;

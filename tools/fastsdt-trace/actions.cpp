@@ -3,6 +3,7 @@
 
 #include "base/descriptor.h"
 #include "base/printable.h"
+#include "output_of.h"
 #include "process/clock.h"
 #include "say.h"
 #include "script/parse.h"
@@ -20,11 +21,9 @@
 #include <fcntl.h>
 #include <iostream>
 #include <sched.h>
-#include <spawn.h>
 #include <stdexcept>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <utility>
 
@@ -339,42 +338,11 @@ void Actions::cat(const std::string& file)
 // What a shell prints that runs the command; it is waited for, as in bpftrace.
 void Actions::system(const std::string& command)
 {
-    std::array<int, 2> ends{};
-    if (pipe2(ends.data(), O_CLOEXEC) < 0)
-        return say(fmt::format("system: {}", std::strerror(errno)));
-    const Descriptor from(ends[0]);
-    Descriptor to(ends[1]);
     std::cout.flush();
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t how;
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_adddup2(&files, to.get(), STDOUT_FILENO);
-    posix_spawnattr_init(&how);
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawnattr_setsigmask(&how, &none); // the tool blocks those that it waits for
-    posix_spawnattr_setsigdefault(&how, &all);
-    posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    const char* const words[] = {"sh", "-c", command.c_str(), nullptr};
-    pid_t child = 0;
-    const int error = posix_spawn(&child, "/bin/sh", &files, &how, const_cast<char* const*>(words), environ);
-    posix_spawn_file_actions_destroy(&files);
-    posix_spawnattr_destroy(&how);
-    to = Descriptor();
-    if (error != 0)
-        return say(fmt::format("system: /bin/sh: {}", std::strerror(error)));
-    std::string text;
-    std::array<char, 4096> piece{};
-    for (ssize_t got = 1; got > 0;) {
-        got = read(from.get(), piece.data(), piece.size());
-        if (got < 0 && errno == EINTR)
-            got = 1;
-        else if (got > 0)
-            text.append(piece.data(), size_t(got));
-    }
-    while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {}
-    output_.text(text, Output::Kind::system);
+    const auto text = output_of("/bin/sh", {"sh", "-c", command});
+    if (!text)
+        return say(fmt::format("system: /bin/sh: {}", std::strerror(errno)));
+    output_.text(*text, Output::Kind::system);
 }
 
 void Actions::join(const Statement& statement, const Values& values)

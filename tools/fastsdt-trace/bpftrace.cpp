@@ -5,6 +5,7 @@
 #include "bpftrace.h"
 #include "elf/return_probes.h"
 #include "hand_over.h"
+#include "output_of.h"
 #include "proc/maps.h"
 #include "proc/processes.h"
 #include "report/commands.h"
@@ -14,9 +15,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <set>
+#include <string_view>
 #include <unistd.h>
 
 namespace fastsdt::trace_tool {
@@ -156,6 +160,30 @@ std::string return_probe_obstacle(const Options& options)
                "the function, and those with a shadow stack; if this is none of these, give --uretprobe";
     const std::string why = why_no_return_probe(options, files);
     return why.empty() ? why : "a uretprobe could end the process: " + why;
+}
+
+namespace {
+
+// N of "bpftrace v0.N.0", as the installed one says.
+std::optional<unsigned> minor_version()
+{
+    const std::string program = in_search_path("bpftrace");
+    const auto told = program.empty() ? std::nullopt : output_of(program, {"bpftrace", "--version"});
+    constexpr std::string_view before = "bpftrace v0.";
+    unsigned minor = 0;
+    const bool tells = told && told->starts_with(before)
+        && std::from_chars(told->data() + before.size(), told->data() + told->size(), minor).ec == std::errc();
+    return tells ? std::optional(minor) : std::nullopt;
+}
+
+} // namespace
+
+std::string too_old_bpftrace(unsigned since)
+{
+    const auto minor = since ? minor_version() : std::nullopt;
+    return minor && *minor < since
+        ? fmt::format("bpftrace has that since 0.{}, and 0.{} is installed here", since, *minor)
+        : "";
 }
 
 std::string bpftrace_obstacle(const Options& options)

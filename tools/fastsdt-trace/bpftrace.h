@@ -21,6 +21,9 @@ std::string shell_line(const std::vector<std::string>& words);
 /// nothing tells that they would do harm.
 std::string return_probe_obstacle(const Options& options);
 
+/// That the bpftrace which is installed is too old for what it has since 0.N. Empty: it is not, or it is not installed, or it does not tell.
+std::string too_old_bpftrace(unsigned since);
+
 /// Why bpftrace cannot run the script here, as far as that is known before it is tried; empty: nothing is known.
 std::string bpftrace_obstacle(const Options& options);
 

@@ -142,20 +142,26 @@ int trace(const Options& options)
         }
         return run(options, script);
     } catch (const engine::ScriptError& error) {
-        if (options.in_kernel() && error.kernel_can && !options.dry)
+        const std::string too_old = too_old_bpftrace(error.since);
+        if (options.in_kernel() && error.kernel_can && !options.dry
+            && (too_old.empty() || options.engine == EngineChoice::bpftrace))
             run_bpftrace(options);
         if (options.engine == EngineChoice::automatic && error.kernel_can && !options.dry && options.has_target()
-            && bpftrace_obstacle(options).empty()) {
+            && too_old.empty() && bpftrace_obstacle(options).empty()) {
             const engine::Position where = engine::position(options.text, error.where);
             say(fmt::format("engine bpftrace: {}:{}:{}: {}; what the process forks is not counted", options.name,
                             where.line, where.column, error.what()));
             run_bpftrace(options);
         }
         std::fputs(fmt::format("{}", explain(error, options.text, options.name)).c_str(), stderr);
-        if (error.kernel_can && untellable(options).empty()) { // then the script can be told apart
+        if (!too_old.empty()) {
+            say(too_old);
+        } else if (error.kernel_can && untellable(options).empty()) { // then the script can be told apart
             const std::string why = return_probe_obstacle(options);
-            say(why.empty() ? fmt::format("bpftrace does it, as root: {}", shell_line(bpftrace_command(options)))
-                            : why);
+            const std::string since = error.since ? fmt::format(" since 0.{}", error.since) : "";
+            say(why.empty()
+                    ? fmt::format("bpftrace does it{}, as root: {}", since, shell_line(bpftrace_command(options)))
+                    : why);
         }
         return unusable;
     }

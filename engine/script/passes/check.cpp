@@ -13,6 +13,8 @@ namespace fastsdt::engine {
 namespace {
 
 constexpr int64_t most_buckets = 1000; ///< of lhist: SemanticAnalyser::visit(Call&)
+/// ScriptError::since
+constexpr unsigned len_since = 20, reads_since = 21, avg_reads_since = 22, has_key_since = 22;
 
 bool is_tid(const Expression& e)
 {
@@ -299,6 +301,18 @@ private:
                                      name(statement.value->type)));
     }
 
+    // What somebody meant who takes an address for the string at it.
+    std::string string_at(const Expression& e) const
+    {
+        const bool may_be = e.kind == Expression::Kind::variable || e.kind == Expression::Kind::map
+            || e.type.is(Shape::Kind::pointer)
+            || (e.kind == Expression::Kind::value
+                && (e.value == Value::arg || e.value == Value::retval || e.value == Value::reg));
+        return e.type.kind != ValueKind::integer || !may_be
+            ? ""
+            : fmt::format("; str({}) is the string it points to", script_.source.substr(e.where.start, e.where.length));
+    }
+
     // What a conversion prints.
     static bool prints(char conversion, const Expression& value)
     {
@@ -324,11 +338,14 @@ private:
             const char conversion = statement.format[i].conversion;
             if (!prints(conversion, value))
                 fail(value.where,
-                     fmt::format("%{} prints {}, and this is {}", conversion,
+                     fmt::format("%{} prints {}, and this is {}{}", conversion,
                                  conversion == 's'       ? "a string"
                                      : conversion == 'r' ? "a buffer"
                                                          : "an integer",
-                                 name(value.type)));
+                                 name(value.type),
+                                 conversion == 's'        ? string_at(value)
+                                     : prints('s', value) ? "; %s prints it"
+                                                          : ""));
         }
         if (clause.has_sites() && bytes > most_event_bytes)
             kernel_only(
@@ -382,6 +399,15 @@ private:
         return count == 0 ? "no keys" : count == 1 ? "1 key" : fmt::format("{} keys", count);
     }
 
+    [[noreturn]] static void refuse_to_read(const Map& map, Span where)
+    {
+        const std::string what = is_one_number(map.kind)
+            ? fmt::format("{} is {} of all threads, which a probe cannot read; BEGIN, END and interval can", map.name,
+                          name(map))
+            : fmt::format("{0} is {1}, which is read as a whole: print({0}) in END or interval", map.name, name(map));
+        kernel_only(where, what, map.kind == MapKind::avg ? avg_reads_since : reads_since);
+    }
+
     // What an expression may be made of. Its types are known.
     void read(Clause& clause, Expression& e)
     {
@@ -409,8 +435,7 @@ private:
             defined(e.map, e.where);
             Map& map = script_.maps[e.map];
             if (!is_assigned(map.kind) && (clause.has_sites() || !is_one_number(map.kind)))
-                kernel_only(e.where,
-                            fmt::format("{} is {}, and only what was assigned is read here", map.name, name(map)));
+                refuse_to_read(map, e.where);
             map.read = map.read || clause.has_sites();
             map.of_tool = map.of_tool && !clause.has_sites();
             keys(clause, e.map, e.operands, e.where);
@@ -420,9 +445,11 @@ private:
             defined(e.map, e.where);
             Map& map = script_.maps[e.map];
             if (clause.has_sites() && !is_assigned(map.kind))
-                kernel_only(
-                    e.where,
-                    fmt::format("{} is {} of all threads, whose keys a probe cannot tell", map.name, name(map)));
+                kernel_only(e.where,
+                            fmt::format("{} is {} of all threads, whose keys a probe cannot tell; BEGIN, END and "
+                                        "interval can",
+                                        map.name, name(map)),
+                            has_key_since);
             map.read = map.read || clause.has_sites();
             map.asked = map.asked || clause.has_sites();
             map.of_tool = map.of_tool && !clause.has_sites();
@@ -433,7 +460,7 @@ private:
             defined(e.map, e.where);
             counted_.emplace_back(e.map, e.where);
             if (clause.has_sites())
-                kernel_only(e.where, "len() belongs to BEGIN, END and interval here");
+                kernel_only(e.where, "a probe cannot tell len(); BEGIN, END and interval can", len_since);
             return;
         case Kind::member:
         case Kind::element:
@@ -469,6 +496,11 @@ private:
                 kernel_only(e.where, "strcontains() belongs to BEGIN, END and interval here");
             return;
         }
+        for (size_t i = 0; compares && i < 2; ++i)
+            if (const Expression& operand = e.operands[i];
+                operand.type.kind == ValueKind::integer && e.operands[1 - i].type.kind == ValueKind::string)
+                fail(operand.where,
+                     fmt::format("this is an integer, and what it is compared with is a string{}", string_at(operand)));
         if (compares && e.operands[0].type.kind == ValueKind::bytes && e.operands[1].type.kind == ValueKind::bytes
             && e.op != Operator::contains) {
             if (e.operands[0].type.shape->kind != e.operands[1].type.shape->kind)
@@ -478,7 +510,8 @@ private:
         if (e.op == Operator::length) {
             if (e.operands[0].type.kind != ValueKind::string)
                 fail(e.operands[0].where,
-                     fmt::format("strlen() takes a string, and this is {}", name(e.operands[0].type)));
+                     fmt::format("strlen() takes a string, and this is {}{}", name(e.operands[0].type),
+                                 string_at(e.operands[0])));
             return;
         }
         for (size_t i = 0; i < e.operands.size(); ++i) {

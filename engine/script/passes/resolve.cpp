@@ -306,10 +306,11 @@ private:
     }
 
     // for ($kv : @map)
+    static constexpr unsigned loops_since = 21;
     void add(std::vector<Statement>& to, const ast::Each& node, Span where)
     {
         if (clause_->has_sites())
-            kernel_only(where, "a loop over a map belongs to BEGIN, END and interval here");
+            kernel_only(where, "a probe cannot loop over a map; BEGIN, END and interval can", loops_since);
         Statement made = statement(Statement::Kind::each, where);
         made.map = map_of(std::get<ast::MapAt>(node.map.node), node.map.where);
         scopes_.emplace_back();
@@ -430,7 +431,7 @@ private:
         statement.map = map_of(*map, node.arguments[0].where);
         statement.keys = values(map->keys);
         if (statement.kind != Statement::Kind::remove && !statement.keys.empty())
-            kernel_only(map->brackets, fmt::format("{}() takes whole maps here", node.name));
+            fail(map->brackets, fmt::format("{}() takes whole maps", node.name));
         size_t next = 1;
         if (statement.kind == Statement::Kind::remove && node.arguments.size() > 1 && map->keys.empty())
             statement.keys = keys_of(node.arguments[next++]); // delete(@m, key)
@@ -457,7 +458,7 @@ private:
             fail(statement.where, "print() wants a map or a value");
         statement.values.push_back(value(node.arguments[0]));
         if (node.arguments.size() > 1)
-            kernel_only(node.arguments[1].where, "print() of a value has no limits here");
+            fail(node.arguments[1].where, "print() of a value takes nothing else");
     }
 
     void print_text(Statement& statement, const ast::Call& node)
