@@ -4,6 +4,7 @@
 #include "base/demangle.h"
 #include "base/search_path.h"
 #include "code/machine.h"
+#include "elf/elf_file.h"
 #include "elf/exits.h"
 #include "elf/image.h"
 #include "proc/threads.h"
@@ -315,6 +316,8 @@ void Matcher::match(const LiveFile& file, std::map<Key, Site>& sites, size_t cla
 {
     for (const LiveSite& live : file.sites) {
         if (!same_kind(probe, live) || !same_name(probe, file, live)) {
+            if (is_function(probe) && !live.entry && !live.exit && fits(probe.name, live.name))
+                no_functions_.try_emplace(&probe, live.provider + ':' + live.name);
             if (!matched_.contains(&probe) && (probe.kind == Probe::Kind::usdt) == !(live.entry || live.exit))
                 others_[&probe].insert(live.provider.empty() ? live.name : live.provider + ':' + live.name);
             continue;
@@ -583,6 +586,8 @@ std::string Matcher::instead(const Probe& probe) const
 {
     if (const auto misplaced = misplaced_.find(&probe); misplaced != misplaced_.end())
         return misplaced->second;
+    if (const auto usdt = no_functions_.find(&probe); usdt != no_functions_.end())
+        return fmt::format("{} is a probe and no function: usdt:{}:{}", probe.name, probe.file, usdt->second);
     const auto similar = near_.find(&probe);
     const Nearest* const near = similar != near_.end() && !similar->second.word().empty() ? &similar->second : nullptr;
     const bool functions = probe.kind != Probe::Kind::usdt;
@@ -590,7 +595,12 @@ std::string Matcher::instead(const Probe& probe) const
     if (found == others_.end()) {
         std::error_code error;
         if (!pattern(probe.file) && !only_a_name(probe.file) && !std::filesystem::exists(resolve(probe.file), error))
-            return fmt::format("there is no file {}", probe.file);
+            return fmt::format("there is no file {}{}", probe.file, did_you_mean(near_elf_file(probe.file)));
+        if (!functions && probe.provider == "*" && only_a_name(probe.file))
+            return fmt::format(
+                "{0} is taken for a FILE, and no mapped one of that name has probes; usdt:*:{0}:{1} takes it "
+                "for the provider",
+                probe.file, probe.name);
         const char* const where =
             pattern(probe.file) ? "no file of the process that fits" : "no mapped file of that name";
         const auto stripped = std::find_if(stripped_.begin(), stripped_.end(), [&](const auto& file) {

@@ -43,7 +43,38 @@ for pid in x 0 -1 99999999999; do
     error -e 'BEGIN { exit() }' -p $pid
     grep -q "^fastsdt-trace: --pid: \"$pid\" is not the number of a process" err || fail "-p $pid: $(cat err)"
 done
-error -- ./app
+say() { # MESSAGE OPTIONS...: the whole of what it says
+    local message=$1
+    shift
+    error "$@"
+    expect "$*" "$(cat err)" "fastsdt-trace: $message"
+}
+todo='say what to do: -e SCRIPT, a script'\''s FILE, or latency, top, functions, record, serve; see fastsdt-trace --help'
+say "$todo"
+say "$todo" -- ./app
+say 'where shall the trace go? -o DIR' record -- ./app
+say 'where shall it go? -o FILE.json or FILE.pftrace' export nodir
+say 'which trace? export DIR, as record -o DIR has written it' export -o trace.json
+say 'nodir is no trace: there is no nodir/metadata' export nodir -o trace.json
+say 'app is no trace: there is no app/metadata' export app -o trace.json # it is no folder
+[ ! -e trace.json ] || fail "export has left a file"
+for words in "" "asm" "-e script.bt"; do
+    # shellcheck disable=SC2086 # words
+    say '-d wants ast, ir or code (the sites alone: --dry-run)' -d $words -- ./app
+done
+no_process='name a process with --pid, all that have a file with --exe, or a command after --'
+say "$no_process" top
+say "$no_process" functions
+say "$no_process" latency main
+say 'latency wants a function, or two probes' latency
+say 'latency takes a function, or two probes: "c" is one too many' latency a b c -- ./app
+# Probes for functions, and the other way round.
+say 'shop:order is a probe: latency wants two places, latency shop:order shop:order' latency shop:order -- ./app
+say './app:order is a probe: latency wants two places, latency ./app:order ./app:order' latency ./app:order -- ./app
+say './app:main is a function: latency takes it alone, latency ./app:main' latency ./app:main shop:order -- ./app
+say 'shop:order is a probe: --probes shop:order' top --functions main,shop:order --exe ./app
+say 'shop:order is a probe, and no function' functions --functions shop:order -- ./app
+say './app:main is a function: --functions ./app:main' record -o trace --probes ./app:main -- ./app
 error absent.bt -- ./app
 grep -q '^fastsdt-trace: absent.bt: No such file or directory$' err || fail "$(cat err)"
 error recrod -o trace -- ./app
@@ -54,10 +85,17 @@ error /dev/zero -- ./app
 grep -q 'more than [0-9]* bytes are no script' err || fail "$(cat err)"
 error -e 'BEGIN { exit() }' script.bt -- ./app
 # A user who forgets the dashes is told about them.
-for command in "./app" "./app 10"; do
-    error -e 'usdt:./app:shop:order { @ = count() }' $command
-    grep -q 'a command to be traced goes behind --' err || fail "$(cat err)"
-done
+behind='"./app": a command goes behind --: fastsdt-trace ... -- ./app 20'
+say "$behind" -e 'usdt:./app:shop:order { @ = count() }' ./app 20
+say "$behind" ./app 20
+say "$behind" functions ./app 20
+say "$behind" record -o trace ./app 20
+say "$behind" top ./app 20
+say "$behind" latency shop:order shop:closed ./app 20
+say '"ls": a command goes behind --: fastsdt-trace ... -- ls /' functions ls /
+error -e 'usdt:./app:shop:order { @ = count() }' './app 10' # one word, which is no program
+grep -q 'a command to be traced goes behind --' err || fail "$(cat err)"
+say 'app is a program, and no script' -p $$ app
 error -e 'usdt:./app:shop:order { @ = count() }' -- ./absent
 grep -q '^fastsdt-trace: .*absent.*No such file' err || fail "$(cat err)"
 error -e 'usdt:./app:shop:order { @ = count() }' -p 999999999
@@ -88,7 +126,12 @@ missing() { # PROBE MESSAGE [OPTION...]
 missing usdt:./app:shop:oder "the probes of shop are shop:closed, shop:order"
 ! grep -q "engine kernel" err || fail "$(cat err)"
 missing 'usdt:*:shop:oder' "the probes of shop are shop:closed, shop:order"
-missing usdt:./ap:shop:order "there is no file ./ap"
+missing usdt:./ap:shop:order 'there is no file ./ap; did you mean "./app"?'
+cp script.bt ./scripts.bt # no program, as a folder is none
+mkdir script.b
+missing usdt:./scripst.bt:shop:order 'there is no file ./scripst.bt'
+missing usdt:shop:order 'shop is taken for a FILE, and no mapped one of that name has probes; usdt:*:shop:order takes it for the provider'
+missing uprobe:./app:order 'order is a probe and no function: usdt:./app:shop:order'
 missing usdt:./script.bt:shop:order "no mapped file of that name has probes"
 missing 'usdt:*.so:shop:order' "no file of the process that fits has probes"
 missing uprobe:./app:mian 'no mapped file of that name has such functions; did you mean "main"?'
@@ -98,6 +141,63 @@ grep -qx 'fastsdt-trace: --engine kernel may do all of it, as root' err || fail 
 
 missing 'uprobe:*:main' "no file of the process that fits has functions that fastprobe recorded; without --no-move others are armed" --no-move
 grep -qx 'fastsdt-trace: --engine kernel may do all of it, as root' err || fail "$(cat err)"
+
+# What a site has instead of the argument that is wanted; of several probes it is not said.
+sites() { # SCRIPT LINE
+    local status=0
+    fastsdt-trace --engine user -e "$1" -- ./app >out 2>err </dev/null || status=$?
+    expect "$1: status" "$status" 1
+    expect "$1" "$(grep ^sites out)" "sites $2; dropped 0"
+}
+places=$(readelf -n app | grep -A2 'Provider: shop' | grep -c 'Name: order')
+sites 'usdt:./app:shop:order { @ = hist(arg7); }' "0 of $places armed ($places have no arg7 (only arg0 to arg2))"
+sites 'usdt:./app:shop:order { @[args.item] = count(); }' "0 of $places armed ($places have no argument named item (only arg0 to arg2))"
+sites 'usdt:./app:shop:closed { @ = hist(arg0); }' '0 of 1 armed (1 has no arg0)'
+sites 'usdt:./app:shop:* { @ = hist(arg7); }' "0 of $((places + 1)) armed ($((places + 1)) have no arg7)"
+cat >named.c <<'END_OF_C'
+#include <fastsdt.h>
+int main(int argc, char** argv)
+{
+    FASTSDT_NAMED(shop, sold, (int, id, argc), (char**, items, argv));
+    return 0;
+}
+END_OF_C
+gcc -O2 -I"$INCLUDE" named.c -o named
+fastsdt-trace --engine user -e 'usdt:./named:shop:sold { @[args.item] = count(); }' -- ./named >out 2>err </dev/null || true
+expect "names" "$(grep ^sites out)" 'sites 0 of 1 armed (1 has no argument named item (only id, items)); dropped 0'
+
+# What bpftrace has only since a version that is not the installed one is not given to it.
+mkdir fake
+cat >fake/bpftrace <<'END_OF_SHELL'
+#!/bin/sh
+[ "$1" = --version ] || exec echo ran
+cat version
+END_OF_SHELL
+chmod +x fake/bpftrace
+loop='usdt:./app:shop:order { @[arg0] = count(); for ($kv : @) { print($kv.0); } }'
+read_one='usdt:./app:shop:order { @[arg0] = count(); print(@[1]); }'
+given() { PATH=$PWD/fake:$PATH fastsdt-trace "$@" -- ./app >out 2>err </dev/null || true; }
+echo 'bpftrace v0.20.4' >version
+for options in "" "--engine user" "--engine kernel"; do
+    # shellcheck disable=SC2086 # words
+    given $options -e "$loop"
+    expect "an old bpftrace $options" "$(sed 2,3d err; cat out)" '-e:1:44: error: a probe cannot loop over a map; BEGIN, END and interval can
+fastsdt-trace: bpftrace has that since 0.21, and 0.20 is installed here'
+    # shellcheck disable=SC2086
+    given $options -e "$read_one"
+    expect "an old bpftrace $options" "$(sed 2,3d err; cat out)" '-e:1:50: error: @ is a count() of all threads, which a probe cannot read; BEGIN, END and interval can
+fastsdt-trace: bpftrace has that since 0.21, and 0.20 is installed here'
+done
+echo 'bpftrace v0.21.0' >version
+given --engine user -e "$loop"
+grep -q '^fastsdt-trace: bpftrace does it since 0.21, as root: bpftrace -c ./app -e ' err || fail "a newer bpftrace: $(cat err)"
+if [ "$(id -u)" = 0 ] && [ "$(readlink /proc/self/ns/pid)" = 'pid:[4026531836]' ]; then
+    for version in 'bpftrace v0.21.0' 'bpftrace v0.27.1-dirty' 'bpftrace v1.0.0' 'of a distribution'; do
+        echo "$version" >version
+        given --engine kernel -e "$loop"
+        expect "$version" "$(cat out)" ran
+    done
+fi
 
 # A script of several lines is one word of the command that is shown.
 printf '// orders\nusdt:./app:shop:order { printf("'"it's"'\\n"); @ = curtask; }\n' >lines.bt

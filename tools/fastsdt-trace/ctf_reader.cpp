@@ -145,6 +145,8 @@ void CtfReader::read_metadata()
 {
     const char* const not_ours = "that is no trace that fastsdt-trace record wrote; babeltrace2 may read it";
     std::ifstream in(folder_ + "/metadata");
+    if (!in && (errno == ENOENT || errno == ENOTDIR))
+        throw Unusable(fmt::format("{0} is no trace: there is no {0}/metadata", folder_));
     if (!in)
         fail("metadata", std::strerror(errno));
     bool ours = false;

@@ -3,6 +3,8 @@
 // it.
 #include "process/match.h"
 #include "base/unusable.h"
+#include "elf/image.h"
+#include "elf/notes.h"
 #include "elf/return_probes.h"
 #include "options.h"
 #include "say.h"
@@ -10,7 +12,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fnmatch.h>
 #include <string_view>
+#include <vector>
 
 namespace fastsdt::trace_tool {
 namespace {
@@ -87,6 +92,54 @@ std::string who(const std::string& file, const Options& options)
 }
 
 } // namespace
+
+Place place_in_program(const std::string& place, const Options& options)
+{
+    std::vector<std::string> parts;
+    for (size_t start = 0; start <= place.size();) {
+        const size_t end = std::min(place.find(':', start), place.size());
+        parts.push_back(place.substr(start, end - start));
+        start = end + 1;
+    }
+    if (parts.size() < 2 || parts.size() > 3 || place.find("::") != place.npos || parts[1] == "cpp")
+        return Place::unknown;
+    bool probe = false, function = false;
+    const auto look = [&](const std::string& file, const std::string& provider) {
+        const auto fits = [](const std::string& wanted, std::string_view name) {
+            return fnmatch(wanted.c_str(), std::string(name).c_str(), 0) == 0;
+        };
+        Image::each(
+            file,
+            [&](const Image& image) {
+                const Notes notes = read_notes(image);
+                probe = probe || std::ranges::any_of(notes.probes, [&](const ProbeNote& each) {
+                            return fits(provider, each.provider) && fits(parts.back(), each.name);
+                        });
+                if (provider != "*")
+                    return;
+                image.find_names();
+                for (const Function& each : image.functions()) {
+                    function = function || fits(parts.back(), each.name);
+                    for (const std::string_view alias : each.aliases)
+                        function = function || fits(parts.back(), alias);
+                }
+            },
+            [](const Error&) {});
+    };
+    try {
+        std::error_code error;
+        const std::string file = engine::resolve(parts[0]);
+        if (parts.size() == 3)
+            look(file, parts[1]);
+        else if (std::filesystem::is_regular_file(file, error))
+            look(file, "*");
+        if (parts.size() == 2)
+            look(program_of(options), parts[0]);
+    } catch (const Unusable&) {
+        // as above
+    }
+    return probe == function ? Place::unknown : probe ? Place::probe : Place::function;
+}
 
 std::string latency_script(const std::vector<std::string>& places, const Options& options)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "arming/arena.h"
 #include "base/printable.h"
+#include "base/search_path.h"
 #include "base/unusable.h"
 #include "bpftrace.h"
 #include "list.h"
@@ -26,10 +27,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <ext/stdio_filebuf.h>
+#include <filesystem>
 #include <iostream>
 #include <new>
 #include <string>
 #include <sys/mman.h>
+#include <unistd.h>
 
 namespace fastsdt::trace_tool {
 
@@ -52,6 +55,15 @@ void finish_output(const std::string& file)
 
 namespace {
 
+// By its path, or one on the PATH.
+bool is_program(const std::string& word)
+{
+    std::error_code error;
+    return word.find('/') == word.npos
+        ? !in_search_path(word).empty()
+        : std::filesystem::is_regular_file(word, error) && access(word.c_str(), X_OK) == 0;
+}
+
 // A word too many is a mistake: a second script, or a command without its --.
 void refuse_parameters(const Options& options, const engine::Script& script)
 {
@@ -61,6 +73,8 @@ void refuse_parameters(const Options& options, const engine::Script& script)
     if (words.size() <= script.parameters)
         return;
     const std::string& word = words[script.parameters];
+    if (!options.has_target() && is_program(word))
+        give_up(command_behind_dashes({words.begin() + std::ptrdiff_t(script.parameters), words.end()}));
     if (script.parameters == 0 && options.name == "-e")
         give_up(fmt::format("one script is enough: -e TEXT, FILE or latency; \"{}\" is no parameter, since the script "
                             "has no $1; a command to be traced goes behind --",

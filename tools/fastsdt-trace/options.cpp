@@ -8,7 +8,9 @@
 #include "base/search_path.h"
 #include "base/similar_option.h"
 #include "base/unusable.h"
+#include "bpftrace.h"
 #include "elf/debug_options.h"
+#include "elf/elf_file.h"
 #include "say.h"
 #include "script/parse.h"
 
@@ -21,6 +23,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <elf.h>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -71,6 +74,14 @@ std::string seconds(const std::string& text)
     return good ? std::string() : fmt::format("\"{}\" is not a number of seconds from 0.001 up", text);
 }
 
+Options::Stage stage_of(const std::string& word)
+{
+    using Stage = Options::Stage;
+    if (word != "ast" && word != "ir" && word != "code")
+        give_up("-d wants ast, ir or code (the sites alone: --dry-run)");
+    return word == "ast" ? Stage::ast : word == "ir" ? Stage::ir : Stage::code;
+}
+
 // CLI11 does not know about the words after --.
 class Help : public CLI::Formatter {
     std::string make_usage(const CLI::App* app, std::string) const override
@@ -117,7 +128,6 @@ void add_timelines(CLI::App& app, Given& given)
     CLI::App* const record = given.record_command = app.add_subcommand(
         "record", "Write each hit with its time and arguments to a trace (CTF 1.8), which babeltrace2 and others read");
     record->add_option("-o,--output", given.timeline.folder, "Folder for the trace; it must not be there yet")
-        ->required()
         ->type_name("DIR");
     patterns(record, "--functions", given.timeline.functions, "Functions, [FILE:]FUNCTION: their entries and exits");
     patterns(record, "--probes", given.timeline.probes,
@@ -157,11 +167,10 @@ void add_timelines(CLI::App& app, Given& given)
     top->fallthrough();
     CLI::App* const exported = given.export_command = app.add_subcommand(
         "export", "Make a file for Perfetto, Chrome or speedscope of a trace that record has written");
-    exported->add_option("DIR", given.exported.folder, "The trace's folder")->required();
+    exported->add_option("DIR", given.exported.folder, "The trace's folder")->type_name("");
     exported
         ->add_option("-o,--output", given.exported.file,
                      "FILE.json: Chrome's trace events; FILE.pftrace: Perfetto's protobuf")
-        ->required()
         ->type_name("FILE");
 }
 
@@ -212,14 +221,11 @@ void add_options(CLI::App& app, Options& options, Given& given)
     app.add_option("-i,--interval", given.interval, "Print all maps at this interval")
         ->type_name("SECONDS")
         ->check(seconds);
-    const CLI::TransformPairs<Options::Stage> stages = {
-        {"ast", Options::Stage::ast}, {"ir", Options::Stage::ir}, {"code", Options::Stage::code}};
-    app.add_option(
-           "-d,--stage", options.stage,
+    app.add_option_function<std::string>(
+           "-d,--stage", [&options](const std::string& word) { options.stage = stage_of(word); },
            "Only show what becomes of the script: ast, as it was written; ir, its operations; code, as --dry-run")
         ->type_name("STAGE")
-        ->transform(CLI::Transformer(stages).description(""))
-        ->transform(CLI::IsMember(stages));
+        ->expected(0, 1);
     app.add_flag("--dry-run", options.dry,
                  "Only show the sites, the instructions that would count there, and why a site cannot be armed; a "
                  "COMMAND is not run");
@@ -292,8 +298,8 @@ void add_options(CLI::App& app, Options& options, Given& given)
     CLI::App* const latency = given.latency_command = app.add_subcommand(
         "latency", "Time from one probe to another in the same thread, or from a function's entry to its exits");
     latency->add_option("PLACE", given.places, "Two probes, [FILE:]PROVIDER:NAME or NAME, or one [FILE:]FUNCTION")
-        ->required()
-        ->expected(1, 2);
+        ->type_name("")
+        ->expected(1, CLI::detail::expected_max_vector_size); // too many: check_latency()
     latency->footer("Prints a histogram of the times, @ns, and their number, mean and sum, @total.\n\n"
                     "Examples:\n"
                     "  fastsdt-trace latency shop:begin shop:end -p $(pidof shop)\n"
@@ -355,9 +361,17 @@ std::string below_mount(const std::string& path)
 // A hint for users who forget the --.
 const char* dashes_hint(const Options& options)
 {
-    return options.command.empty() && options.pids.empty() && options.selection.empty()
-        ? "; a command to be traced goes behind --"
-        : "";
+    return options.has_target() ? "" : "; a command to be traced goes behind --";
+}
+
+// Where a script is expected, or nothing: the first of these words may be the program of a COMMAND, or one that is on the PATH.
+void refuse_program(const Options& options, const std::vector<std::string>& words)
+{
+    if (words.empty() || options.has_target())
+        return;
+    const bool is_here = access(words[0].c_str(), F_OK) == 0;
+    if (is_here ? is_elf_file(words[0]) : words[0].find('/') == std::string::npos && !in_search_path(words[0]).empty())
+        give_up(command_behind_dashes(words));
 }
 
 void check_serve(Options& options, Given& given)
@@ -444,7 +458,7 @@ void check_timeline(Options& options, const Given& given, bool is_generated)
     if (timeline.all_functions)
         timeline.functions.emplace_back("*");
     if (timeline.folder.empty() && !timeline.table)
-        give_up("--output wants a folder");
+        give_up("where shall the trace go? -o DIR");
 }
 
 void check_top(Options& options, const Given& given)
@@ -463,9 +477,44 @@ void check_export(Options& options, const Given& given)
     if (!given.text.empty() || !given.words.empty() || !options.pids.empty() || !options.selection.empty()
         || !options.command.empty())
         give_up("export only reads a trace: it takes DIR and --output");
+    if (given.exported.folder.empty())
+        give_up("which trace? export DIR, as record -o DIR has written it");
+    if (given.exported.file.empty())
+        give_up("where shall it go? -o FILE.json or FILE.pftrace");
     if (!given.exported.file.ends_with(".json") && !given.exported.file.ends_with(".pftrace"))
         give_up(fmt::format("{}: the name tells the format: .json for Chrome's trace events, .pftrace for Perfetto",
                             given.exported.file));
+}
+
+void check_latency(const Options& options, const std::vector<std::string>& places)
+{
+    for (size_t i = 0; i < places.size(); ++i)
+        if (i >= 2 || is_elf_file(places[i]))
+            refuse_program(options, {places.begin() + std::ptrdiff_t(i), places.end()});
+    if (places.size() > 2)
+        give_up(fmt::format("latency takes a function, or two probes: \"{}\" is one too many{}", places[2],
+                            dashes_hint(options)));
+    if (places.empty())
+        give_up("latency wants a function, or two probes");
+}
+
+// Probes where functions are meant, and the other way round.
+void check_places(const Options& options, const Given& given)
+{
+    const auto refuse = [&](const std::vector<std::string>& places, Place wanted, const char* sentence) {
+        for (const std::string& place : places)
+            if (const Place found = place_in_program(place, options); found != Place::unknown && found != wanted)
+                give_up(fmt::format(fmt::runtime(sentence), place));
+    };
+    if (given.places.size() == 1)
+        refuse(given.places, Place::function, "{0} is a probe: latency wants two places, latency {0} {0}");
+    else
+        refuse(given.places, Place::probe, "{0} is a function: latency takes it alone, latency {0}");
+    for (const auto* each : {&given.timeline.functions, &given.top.functions})
+        refuse(*each, Place::function,
+               given.functions_command->parsed() ? "{0} is a probe, and no function" : "{0} is a probe: --probes {0}");
+    for (const auto* each : {&given.timeline.probes, &given.top.probes})
+        refuse(*each, Place::probe, "{0} is a function: --functions {0}");
 }
 
 // Checks what the parser cannot.
@@ -476,6 +525,8 @@ void check_options(Options& options, const Given& given)
     const bool is_top = given.top_command->parsed();
     const bool is_generated = is_timeline(given) && given.text.empty() && given.words.empty();
     const bool is_file = given.text.empty() && !is_latency && !given.words.empty();
+    if (given.text.empty())
+        refuse_program(options, given.words);
     if (is_top)
         check_top(options, given);
     if (is_timeline(given))
@@ -489,15 +540,19 @@ void check_options(Options& options, const Given& given)
     }
     if (is_latency && (!given.text.empty() || !given.words.empty()))
         give_up(fmt::format("one script is enough: -e TEXT, FILE or latency{}", dashes_hint(options)));
+    if (is_latency)
+        check_latency(options, given.places);
     if (!is_latency && !is_top && !is_generated && given.text.empty() && !is_file)
-        give_up("the script is missing: -e TEXT, FILE or latency; see fastsdt-trace --help");
+        give_up("say what to do: -e SCRIPT, a script's FILE, or latency, top, functions, record, serve; see "
+                "fastsdt-trace --help");
     if (!options.pprof.empty() && (options.dry || options.top || options.timeline))
         give_up("--pprof is for the maps of a script's report");
     if (options.json && options.folded)
         give_up("--json and --folded are two ways to print the maps: one is enough");
     complete_selection(options.selection, given.users);
     const bool selects = !options.selection.empty();
-    if (options.timeline && !options.has_target())
+    const bool shows_text = options.stage == Options::Stage::ast || options.stage == Options::Stage::ir;
+    if ((options.timeline || ((is_latency || is_top) && !shows_text)) && !options.has_target())
         give_up(no_process);
     if (!options.pids.empty() && (selects || !options.command.empty()))
         give_up(selects ? "--pid cannot be combined with --exe, --comm, --cgroup, --container or --user"
@@ -526,6 +581,7 @@ void check_options(Options& options, const Given& given)
     options.interval = duration(given.interval > 0 ? given.interval : is_top ? 1 : 0);
     if (options.exit_status && options.command.empty())
         give_up("--exit-status is that of a command: -c CMD, or -- COMMAND");
+    check_places(options, given);
     if (is_latency) {
         options.text = latency_script(given.places, options);
         options.name = "latency";
@@ -554,6 +610,11 @@ void check_options(Options& options, const Given& given)
 
 } // namespace
 
+std::string command_behind_dashes(const std::vector<std::string>& words)
+{
+    return fmt::format("\"{}\": a command goes behind --: fastsdt-trace ... -- {}", words[0], shell_line(words));
+}
+
 ScriptFile read_script(const std::string& file)
 {
     constexpr size_t most = size_t(1) << 20; // nobody writes as much; a device has no end
@@ -566,6 +627,8 @@ ScriptFile read_script(const std::string& file)
     if (in.bad())
         throw Unusable(fmt::format("{}: {}", file, errno ? std::strerror(errno) : "it cannot be read"));
     text.resize(static_cast<size_t>(in.gcount()));
+    if (text.starts_with(ELFMAG))
+        throw Unusable(fmt::format("{} is a program, and no script", file));
     if (text.size() > most)
         throw Unusable(fmt::format("{}: more than {} bytes are no script", file, most));
     return {file, std::move(text)};

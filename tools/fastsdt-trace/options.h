@@ -133,6 +133,11 @@ void complete_selection(Selection& selection, const std::vector<std::string>& us
 /// @param places  two probes ("shop:begin", "begin", "./app:shop:begin"), or one function
 /// @param options  the process or command, whose program the places are of where they name no file
 std::string latency_script(const std::vector<std::string>& places, const Options& options);
+/// What FILE:FUNCTION or [FILE:]PROVIDER:NAME is, by the FILE or the program that the options name. A name alone may be one of a library.
+enum class Place { unknown, function, probe };
+Place place_in_program(const std::string& place, const Options& options);
+/// What is said to somebody who forgets the -- before the words of a COMMAND.
+std::string command_behind_dashes(const std::vector<std::string>& words);
 /// The program that the options name: the process's, the command's or the selection's. Throws Unusable.
 std::string program_of(const Options& options);
 /// What a script calls a place: "usdt:*:shop:begin" of "shop:begin", "*:main" of "main". Others end the program. @param who  for the message
