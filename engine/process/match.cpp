@@ -316,7 +316,7 @@ void Matcher::match(const LiveFile& file, std::map<Key, Site>& sites, size_t cla
 {
     for (const LiveSite& live : file.sites) {
         if (!same_kind(probe, live) || !same_name(probe, file, live)) {
-            if (is_function(probe) && !live.entry && !live.exit && fits(probe.name, live.name))
+            if (is_function(probe) && !live.entry && !live.exit && probe.name == live.name)
                 no_functions_.try_emplace(&probe, live.provider + ':' + live.name);
             if (!matched_.contains(&probe) && (probe.kind == Probe::Kind::usdt) == !(live.entry || live.exit))
                 others_[&probe].insert(live.provider.empty() ? live.name : live.provider + ':' + live.name);

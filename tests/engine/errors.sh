@@ -58,9 +58,9 @@ say 'which trace? export DIR, as record -o DIR has written it' export -o trace.j
 say 'nodir is no trace: there is no nodir/metadata' export nodir -o trace.json
 say 'app is no trace: there is no app/metadata' export app -o trace.json # it is no folder
 [ ! -e trace.json ] || fail "export has left a file"
-for words in "" "asm" "-e script.bt"; do
-    # shellcheck disable=SC2086 # words
-    say '-d wants ast, ir or code (the sites alone: --dry-run)' -d $words -- ./app
+for words in -d "-d asm" "-d -e script.bt"; do
+    read -ra options <<<"$words"
+    say '-d wants ast, ir or code (the sites alone: --dry-run)' "${options[@]}" -- ./app
 done
 no_process='name a process with --pid, all that have a file with --exe, or a command after --'
 say "$no_process" top
@@ -128,7 +128,7 @@ missing usdt:./app:shop:oder "the probes of shop are shop:closed, shop:order"
 missing 'usdt:*:shop:oder' "the probes of shop are shop:closed, shop:order"
 missing usdt:./ap:shop:order 'there is no file ./ap; did you mean "./app"?'
 cp script.bt ./scripts.bt # no program, as a folder is none
-mkdir script.b
+mkdir -p script.b
 missing usdt:./scripst.bt:shop:order 'there is no file ./scripst.bt'
 missing usdt:shop:order 'shop is taken for a FILE, and no mapped one of that name has probes; usdt:*:shop:order takes it for the provider'
 missing uprobe:./app:order 'order is a probe and no function: usdt:./app:shop:order'
@@ -166,8 +166,16 @@ gcc -O2 -I"$INCLUDE" named.c -o named
 fastsdt-trace --engine user -e 'usdt:./named:shop:sold { @[args.item] = count(); }' -- ./named >out 2>err </dev/null || true
 expect "names" "$(grep ^sites out)" 'sites 0 of 1 armed (1 has no argument named item (only id, items)); dropped 0'
 
+# A function of the same name in the FILE that is meant: no probe for a function.
+mkdir -p deep
+sed 's/^int main/static __attribute__((noinline)) void sold/; s/return 0;//; $a int main(int argc, char** argv) { sold(argc, argv); return 0; }' named.c >both.c
+gcc -O2 -I"$INCLUDE" both.c -o deep/shop
+readelf -sW deep/shop | matches ' FUNC .* sold' || fail "the compiler has inlined sold()"
+fastsdt-trace -d ast latency shop:sold -- deep/shop >out 2>err </dev/null || fail "latency shop:sold: $(cat err)"
+grep -qx '  probe uprobe:shop:sold' out || fail "latency shop:sold: $(cat out)"
+
 # What bpftrace has only since a version that is not the installed one is not given to it.
-mkdir fake
+mkdir -p fake
 cat >fake/bpftrace <<'END_OF_SHELL'
 #!/bin/sh
 [ "$1" = --version ] || exec echo ran
@@ -178,14 +186,12 @@ loop='usdt:./app:shop:order { @[arg0] = count(); for ($kv : @) { print($kv.0); }
 read_one='usdt:./app:shop:order { @[arg0] = count(); print(@[1]); }'
 given() { PATH=$PWD/fake:$PATH fastsdt-trace "$@" -- ./app >out 2>err </dev/null || true; }
 echo 'bpftrace v0.20.4' >version
-for options in "" "--engine user" "--engine kernel"; do
-    # shellcheck disable=SC2086 # words
-    given $options -e "$loop"
-    expect "an old bpftrace $options" "$(sed 2,3d err; cat out)" '-e:1:44: error: a probe cannot loop over a map; BEGIN, END and interval can
+for engine in auto user kernel; do
+    given --engine $engine -e "$loop"
+    expect "an old bpftrace, $engine" "$(sed 2,3d err; cat out)" '-e:1:44: error: a probe cannot loop over a map; BEGIN, END and interval can
 fastsdt-trace: bpftrace has that since 0.21, and 0.20 is installed here'
-    # shellcheck disable=SC2086
-    given $options -e "$read_one"
-    expect "an old bpftrace $options" "$(sed 2,3d err; cat out)" '-e:1:50: error: @ is a count() of all threads, which a probe cannot read; BEGIN, END and interval can
+    given --engine $engine -e "$read_one"
+    expect "an old bpftrace, $engine" "$(sed 2,3d err; cat out)" '-e:1:50: error: @ is a count() of all threads, which a probe cannot read; BEGIN, END and interval can
 fastsdt-trace: bpftrace has that since 0.21, and 0.20 is installed here'
 done
 echo 'bpftrace v0.21.0' >version

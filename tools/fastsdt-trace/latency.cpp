@@ -133,8 +133,10 @@ Place place_in_program(const std::string& place, const Options& options)
             look(file, parts[1]);
         else if (std::filesystem::is_regular_file(file, error))
             look(file, "*");
-        if (parts.size() == 2)
-            look(program_of(options), parts[0]);
+        if (parts.size() == 2) { // a FILE may be a mapped one's name
+            const std::string program = program_of(options);
+            look(program, std::filesystem::path(program).filename() == parts[0] ? "*" : parts[0]);
+        }
     } catch (const Unusable&) {
         // as above
     }
