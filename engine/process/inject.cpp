@@ -42,7 +42,8 @@ constexpr uint64_t page = 4096;
 
 // An errand takes some ten microseconds of its thread, which on a busy machine has to get a CPU first. One that computes for a second
 // is not on our code any more.
-constexpr std::chrono::milliseconds errand_computes = 1s, errand_takes = 60s, look_again = 50ms, fetched_within = 2s;
+constexpr std::chrono::milliseconds errand_computes = 1s, calls_compute = 20ms, errand_takes = 60s, look_again = 50ms,
+                                    fetched_within = 2s;
 
 // Where the file's contents end in the executable mapping `text`, by the file's headers: behind its code, and behind
 // its section headers, which debuggers read from the vdso. `first` is the file's mapping from offset 0.
@@ -287,6 +288,7 @@ struct Progress {
     bool passed = false;          // the gate
     bool refused = false;         // the program handles its system calls itself, and would see ours
     bool lost = false;            // it does not come to its next stop
+    bool loops = false;           // though it gets processor time
     std::exception_ptr thrown;    // by `seen`
 };
 
@@ -304,11 +306,13 @@ Progress accompany(Tracees& tracees, Tracees::Task& task, const ErrandCode& code
             asked = now;
         return now >= deadline || (asked && now >= *asked + fetched_within);
     };
+    Progress progress;
     // To its next stop. False: it does not come to one.
     const auto go_on = [&] {
         bool stopped = tracees.go_on(task, PTRACE_SYSCALL, Clock::now() + look_again);
         while (!stopped && !task.stopped && !tracees.is_gone(task) && !is_late()) {
             const auto now = computed(pid, thread);
+            progress.loops = now - before.value_or(now) >= calls_compute;
             if (now - before.value_or(now) >= errand_computes)
                 break;
             before = before.value_or(now);
@@ -317,7 +321,6 @@ Progress accompany(Tracees& tracees, Tracees::Task& task, const ErrandCode& code
         return stopped;
     };
     constexpr unsigned most_stops = 1000; // two for each call, and some for what the thread is told
-    Progress progress;
     bool begun = false;
     bool in_call = false;
     for (unsigned stops = 1; !progress.done; ++stops) {
@@ -328,6 +331,7 @@ Progress accompany(Tracees& tracees, Tracees::Task& task, const ErrandCode& code
                 throw Unusable(
                     fmt::format("process {}: its thread {} cannot be traced: {}", pid, thread, std::strerror(errno)));
             progress.lost = true;
+            progress.loops = progress.loops || stops > most_stops;
             break;
         }
         if (task.event || task.signal != (SIGTRAP | 0x80)) {
@@ -433,13 +437,14 @@ std::vector<int64_t> send(pid_t pid, int opened, const std::vector<Call>& calls,
     // Whoever asks us to end waits so long: the thread may stand in our code, and on a busy machine gets a processor late.
     tracees.heed_signals(false);
     // To a stop from which an interrupted system call is begun again. One that keeps running in the kernel comes home by itself later, and so
-    // does one that has made some of the calls: what it has opened it closes on its way.
+    // does one that got too little processor time for its calls: what it has opened it closes on its way.
     const auto is_before_calls = [&] {
         const uint64_t at = program_counter(Tracees::registers(thread));
         return at >= code.start && at < code.after_calls.front();
     };
     const bool rests_now = (!progress.done && !progress.lost)
-        || (tracees.rest(task, Clock::now() + fetched_within) && (progress.done || is_before_calls()));
+        || (tracees.rest(task, Clock::now() + fetched_within)
+            && (progress.done || progress.loops || is_before_calls()));
     if (rests_now) {
         Tracees::set_registers(thread, home);
         Tracees::set_wide_vectors(thread, vectors);
