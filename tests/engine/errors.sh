@@ -92,6 +92,7 @@ say "$behind" functions ./app 20
 say "$behind" record -o trace ./app 20
 say "$behind" top ./app 20
 say "$behind" latency shop:order shop:closed ./app 20
+say "there is no file of that name; a script's text goes behind -e" 'usdt:./app:shop:order { @ = count() }' -- ./app
 say '"ls": a command goes behind --: fastsdt-trace ... -- ls /' functions ls /
 error -e 'usdt:./app:shop:order { @ = count() }' './app 10' # one word, which is no program
 grep -q 'a command to be traced goes behind --' err || fail "$(cat err)"

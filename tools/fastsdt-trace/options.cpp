@@ -593,6 +593,8 @@ void check_options(Options& options, const Given& given)
         options.name = options.timeline->table ? "functions" : "record";
     } else if (is_file) {
         const std::string& word = given.words[0];
+        if (word.find('{') != word.npos && access(word.c_str(), F_OK) != 0)
+            give_up("there is no file of that name; a script's text goes behind -e");
         // A subcommand that does not exist, or is misspelt, is no file either.
         if (!word.empty() && std::ranges::all_of(word, [](char c) { return c >= 'a' && c <= 'z'; })
             && access(word.c_str(), F_OK) != 0)
