@@ -16,6 +16,7 @@
 #include <sys/xattr.h>
 #include <tuple>
 #include <unistd.h>
+#include <utility>
 
 namespace fastsdt::engine {
 namespace {
@@ -45,11 +46,19 @@ bool may_be_c_library(const Mapping& mapping, const Mapping& program)
 uint64_t known_function(ProcessView& view, const Mapping& mapping, const std::string& name)
 {
     static std::mutex mutex;
-    static std::map<std::tuple<std::string, uint64_t, std::string>, std::optional<uint64_t>> known;
+    using Time =
+        std::pair<int64_t,
+                  int64_t>; // of the last change: an upgrade's file may get the number of the one that it has replaced
+    static std::map<std::tuple<std::string, uint64_t, Time, std::string>, std::optional<uint64_t>> known;
     const std::lock_guard lock(mutex);
-    const auto [found, fresh] = known.try_emplace({mapping.device, mapping.inode, name});
+    const Descriptor& file = view.file(mapping);
+    struct stat status{};
+    if (!file || fstat(file.get(), &status) < 0)
+        return 0;
+    const auto [found, fresh] =
+        known.try_emplace({mapping.device, mapping.inode, {status.st_ctim.tv_sec, status.st_ctim.tv_nsec}, name});
     if (fresh)
-        found->second = offset_in(view.file(mapping), name);
+        found->second = offset_in(file, name);
     return found->second ? mapping.start + *found->second : 0;
 }
 

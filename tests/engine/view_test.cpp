@@ -2,9 +2,11 @@
 //
 // What a view of a process keeps, and when it reads it anew.
 #include "process/environment.h"
+#include "process/known_function.h"
 #include "process/view.h"
 #include "program.h"
 
+#include <dlfcn.h>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -152,6 +154,26 @@ TEST(View, MemoryIsThatOfOneProgram)
     EXPECT_TRUE(view.has_gone());
     EXPECT_TRUE(view.read(view.look().front().start, 4).empty());
     EXPECT_FALSE(ProcessView(program.pid()).has_gone());
+}
+
+// A file that comes in another one's place may have its number too.
+TEST(View, AFunctionIsWhereTheFileHasItNow)
+{
+    Dl_info library{};
+    ASSERT_TRUE(dladdr(reinterpret_cast<void*>(&getpid), &library));
+    const std::string path = std::filesystem::canonical("/tmp").string() + "/fastsdt-view." + std::to_string(getpid());
+    std::filesystem::copy_file(library.dli_fname, path);
+    const Descriptor file(open(path.c_str(), O_RDONLY));
+    void* const at = mmap(nullptr, page_size(), PROT_READ, MAP_PRIVATE, file.get(), 0);
+    ProcessView view(getpid());
+    const Mapping* const mapping = mapping_at(view.look(), reinterpret_cast<uint64_t>(at));
+    ASSERT_TRUE(mapping);
+    const auto offset = reinterpret_cast<uint64_t>(&getpid) - reinterpret_cast<uint64_t>(library.dli_fbase);
+    EXPECT_EQ(known_function(view, *mapping, "getpid"), mapping->start + offset);
+    std::filesystem::copy_file("/proc/self/exe", path, std::filesystem::copy_options::overwrite_existing);
+    EXPECT_EQ(known_function(view, *mapping, "getpid"), 0u); // the test has none
+    munmap(at, page_size());
+    std::filesystem::remove(path);
 }
 
 } // namespace
