@@ -29,8 +29,8 @@ struct Context {
     const KernelMaps& maps;
     const BpfMembers& members;
     uint64_t start_ns = 0;
-    pid_t child = 0;                     ///< the COMMAND's number, or 0
-    std::optional<PidNamespace> numbers; ///< whose numbers pid and tid are; none: the machine's
+    pid_t child = 0;                          ///< the COMMAND's number, or 0
+    std::optional<PidNamespace> numbers = {}; ///< whose numbers pid and tid are; none: the machine's
     std::function<std::optional<uint64_t>(const Site& site, const std::string& name)> symbol = {};
 };
 
