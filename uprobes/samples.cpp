@@ -93,6 +93,10 @@ void Samples::open_thread(pid_t thread, int cpu, std::vector<Descriptor>& events
                          processes_.size()),
              {},
              "ulimit -n"});
+    if (!event && thread == -1 && (errno == EACCES || errno == EPERM))
+        throw Unusable({"only root may sample the whole machine",
+                        {},
+                        "name processes of your own: --pid, --exe, or a command behind --"});
     if (!event)
         throw Unusable(
             {fmt::format("no samples: {}", errno_name(errno)),

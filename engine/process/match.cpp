@@ -251,6 +251,8 @@ std::vector<const Probe*> probes_with_sites(const Script& script)
 
 bool means_any(const Script& script, const ProcessView& view, const std::vector<Mapping>& mappings)
 {
+    if (has_samples(script)) // of whatever it executes
+        return true;
     std::set<std::string> files;
     for (const Mapping& m : mappings)
         if (m.inode != 0)

@@ -119,6 +119,16 @@ expect "a process: status" "$status $(grep -v 'ended after' err)" "0 "
 sed -i /child/d said
 python3 check.py "a process" 1000 || fail "a process"
 
+# All of a file.
+sleep 100 &
+other=$!
+./app t 100000 >said &
+app=$!
+status=0
+fastsdt-trace -t 0.5 -o out --exe ./app -e 'profile:hz:1000 { @[pid] = count(); }' 2>err || status=$?
+expect "--exe" "$status $(cat err) $(sed -n 's/^@\[\([0-9]*\)\].*/\1/p' out)" "0  $app"
+kill $other $app
+
 # What a sample knows, and what it does not.
 status=0
 fastsdt-trace -o out -e 'profile:ms:1 { @[pid, tid == pid, uid, cpu < 1024, usym(reg("ip"))] = count(); if (++@n == 50) { printf("%d\n", @n); exit(); } }' \
@@ -145,5 +155,9 @@ if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" = 2 ] && [ "$(id -u)" = 0 ] &
     chown 65534 .
     "${as_user[@]}" fastsdt-trace -o out -e 'profile:hz:1000 { @[comm] = count(); }' -- ./app t 200 >said 2>err || fail "an ordinary user: $(cat err)"
     expect "an ordinary user" "$(sed 's/: k.*//' err)" "fastsdt-trace: time in the kernel has no samples"
+    status=0
+    "${as_user[@]}" fastsdt-trace -t 1 -e 'profile:hz:9 { @[comm] = count(); }' >out.machine 2>err || status=$?
+    expect "the whole machine" "$status $(cat err)" \
+        "2 fastsdt-trace: only root may sample the whole machine; name processes of your own: --pid, --exe, or a command behind --"
     [ "$(sed -n 's/^@\[alpha\]: //p' out)" -gt 150 ] || fail "an ordinary user has too few samples: $(cat out)"
 fi

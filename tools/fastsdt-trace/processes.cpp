@@ -631,7 +631,7 @@ bool Processes::may_match(pid_t pid) const
         engine::ProcessView view(pid);
         engine::Matcher matcher(script_, view, names, options_.moves, options_.moves_faulting);
         matcher.find_new();
-        return !matcher.matched().empty();
+        return shared_.profile || !matcher.matched().empty();
     } catch (const std::exception&) {
         return true;
     }
