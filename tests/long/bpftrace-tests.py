@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""bpftrace's own runtime tests, run by fastsdt-trace: those whose probes are usdt, uprobe, uretprobe, BEGIN, END and interval.
+"""bpftrace's own runtime tests, run by fastsdt-trace: those whose probes are usdt, uprobe, uretprobe, BEGIN, END, interval and profile.
 
     tests/long/bpftrace-tests.py [--only PATTERN] [--verbose] [--record FILE] [--folder DIR] [--sources DIR]
 
@@ -28,7 +28,7 @@ source = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file
 # Words of a script or a command that only the kernel, or bpftrace itself, has something for.
 KERNEL_PROBES = (
     r"(?:^|[\s;},'\"])"
-    r"(kprobe|k|kretprobe|kr|tracepoint|t|rawtracepoint|rt|profile|p|software|s|hardware|h|watchpoint|w|asyncwatchpoint|aw"
+    r"(kprobe|k|kretprobe|kr|tracepoint|t|rawtracepoint|rt|software|s|hardware|h|watchpoint|w|asyncwatchpoint|aw"
     r"|kfunc|f|fentry|kretfunc|fr|fexit|iter|it|bench|test)(?=:[\w*?./$]+)"
 )
 KERNEL_WORDS = (
@@ -406,7 +406,7 @@ def record(path, rows, counts, version):
         file.write(f"""# bpftrace's own runtime tests
 
 Made by `tests/long/bpftrace-tests.py --record docs/bpftrace-tests.md`: the runtime tests of bpftrace {version} (`--sources` may name others than those of Debian's newest suite), each run by fastsdt-trace as root, where no bpftrace is installed to which it could hand a script over.
-Of {concern + counts['kernel']} tests {concern} have only probes and words of programs: usdt, uprobe, uretprobe, BEGIN, END and interval. **{counts['same']} of these {concern} give what bpftrace's tests expect.**
+Of {concern + counts['kernel']} tests {concern} have only probes and words of programs: usdt, uprobe, uretprobe, BEGIN, END, interval and profile. **{counts['same']} of these {concern} give what bpftrace's tests expect.**
 The other {counts['other']} are in the list with the reason. The rest, {counts['kernel']} tests, have a probe or a word of the kernel, are about bpftrace's own options and lists, or are for another architecture: *auto* gives scripts with probes of the kernel to bpftrace.
 
 A test is bpftrace's: a command, and a pattern that the output must have. A program that a test starts before or after bpftrace is the traced command here. Where a test expects `Attaching N probes`, the line about the armed sites is looked at instead.
