@@ -30,6 +30,7 @@ complete -c fastsdt-trace -l no-warnings -d 'Say nothing of warnf() and of what 
 complete -c fastsdt-trace -l unsafe -d 'Let scripts run commands: system()'
 complete -c fastsdt-trace -l uretprobe -d 'Let bpftrace have return probes whose exits cannot be armed. The kernel replaces return addresses for these, which ends programs that check them. Refused where a file that is known beforehand is a Go program, throws exceptions or is marked for shadow stacks'
 complete -c fastsdt-trace -l folded -d 'Print counts and sums by stack as flamegraph.pl reads them: "main;work;step 12"'
+complete -c fastsdt-trace -l pprof -r -F -d 'Write counts and sums by stack into this file, and do not print them: a profile that go tool pprof, Pyroscope, Grafana and speedscope read'
 complete -c fastsdt-trace -l exit-status -d 'End with the COMMAND\'s status, 128 and the signal\'s number where one killed it; 2 remains for what cannot be traced at all'
 complete -c fastsdt-trace -l debug-dir -r -F -d 'Look for debug files here too, before /usr/lib/debug: as DIR/.build-id/ab/cdef.debug, or by name; can be repeated'
 complete -c fastsdt-trace -l debuginfod -d 'Ask the servers in DEBUGINFOD_URLS for debug files that are not here; without it no network is used'

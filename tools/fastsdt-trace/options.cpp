@@ -224,7 +224,7 @@ void add_options(CLI::App& app, Options& options, Given& given)
     app.add_option_function<std::string>(
            "-d,--stage", [&options](const std::string& word) { options.stage = stage_of(word); },
            "Only show what becomes of the script: ast, as it was written; ir, its operations; code, as --dry-run")
-        ->type_name("STAGE")
+        ->type_name("STAGE:{ast,ir,code}")
         ->expected(0, 1);
     app.add_flag("--dry-run", options.dry,
                  "Only show the sites, the instructions that would count there, and why a site cannot be armed; a "
@@ -278,7 +278,7 @@ void add_options(CLI::App& app, Options& options, Given& given)
                  "Print counts and sums by stack as flamegraph.pl reads them: \"main;work;step 12\"");
     app.add_option(
            "--pprof", options.pprof,
-           "Write counts and sums by stack into this file, and do not print them: a profile that `go tool pprof`, "
+           "Write counts and sums by stack into this file, and do not print them: a profile that go tool pprof, "
            "Pyroscope, Grafana and speedscope read")
         ->type_name("FILE");
     app.add_flag("--exit-status", options.exit_status,
