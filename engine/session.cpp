@@ -213,10 +213,7 @@ const std::string& Session::name_of(uint64_t stack)
         stacks_.clear();
     const auto [found, fresh] = stacks_.try_emplace(stack);
     if (fresh)
-        for (bool returns = false; const uint64_t address : stack_at(tables_, arming_.window(), reader(), stack)) {
-            for (const std::string& name : symbols_->frame(address, std::exchange(returns, true)))
-                found->second += name + '\n';
-        }
+        found->second = symbols_->calls(stack_at(tables_, arming_.window(), reader(), stack));
     return found->second;
 }
 
@@ -646,10 +643,7 @@ std::vector<Piece> Session::contents()
 
 std::string Session::name_of(const ValueType& type, uint64_t number)
 {
-    if (type.kind == ValueKind::stack)
-        return name_of(number);
-    const std::string name = symbols_->name(number);
-    return name.substr(0, name.rfind('+')); // as bpftrace has it
+    return type.kind == ValueKind::stack ? name_of(number) : symbols_->function(number);
 }
 
 ChangeData Session::changer()

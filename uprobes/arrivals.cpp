@@ -4,8 +4,6 @@
 // perf_event_mmap_event() and perf_event_task() in kernel/events/core.c.
 #include "arrivals.h"
 
-#include "perf_ring.h"
-
 #include <algorithm>
 #include <bit>
 #include <cerrno>
@@ -30,11 +28,6 @@ size_t ring_size(size_t processors)
 
 } // namespace
 
-struct Arrivals::Ring {
-    Descriptor event;
-    std::unique_ptr<PerfRing> memory; // goes first
-};
-
 Arrivals::~Arrivals() = default;
 
 std::unique_ptr<Arrivals> Arrivals::open()
@@ -54,28 +47,26 @@ std::unique_ptr<Arrivals> Arrivals::open()
     attr.wakeup_watermark = 1; // bytes: with each record
     const long processors = sysconf(_SC_NPROCESSORS_CONF);
     for (int cpu = 0; cpu < processors; ++cpu) {
-        Ring ring;
-        ring.event =
-            Descriptor(static_cast<int>(syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC)));
-        if (!ring.event && errno == ENODEV) // a processor that is switched off
+        Descriptor event(static_cast<int>(syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC)));
+        if (!event && errno == ENODEV) // a processor that is switched off
             continue;
-        if (!ring.event)
-            return nullptr;
-        ring.memory = PerfRing::map(ring.event.get(), ring_size(static_cast<size_t>(processors)));
-        if (!ring.memory)
+        if (!event)
             return nullptr;
         epoll_event readable{};
         readable.events = EPOLLIN;
-        if (epoll_ctl(arrivals->readiness_.get(), EPOLL_CTL_ADD, ring.event.get(), &readable) < 0)
+        if (epoll_ctl(arrivals->readiness_.get(), EPOLL_CTL_ADD, event.get(), &readable) < 0)
+            return nullptr;
+        auto ring = PerfRing::map(event, ring_size(static_cast<size_t>(processors)));
+        if (!ring)
             return nullptr;
         arrivals->rings_.push_back(std::move(ring));
     }
     return arrivals;
 }
 
-void Arrivals::read(Ring& ring, std::vector<Event>& to)
+void Arrivals::read(PerfRing& ring, std::vector<Event>& to)
 {
-    ring.memory->read([&](const perf_event_header& header, const PerfRing::Record& record) {
+    ring.read([&](const perf_event_header& header, const PerfRing::Record& record) {
         Event event;
         event.pid = PerfRing::number_at<pid_t>(record, 8);
         event.time =
@@ -105,8 +96,8 @@ std::vector<Arrivals::Event> Arrivals::take()
     clock_gettime(CLOCK_MONOTONIC, &time);
     const uint64_t now = static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
     std::vector<Event> events = std::exchange(later_, {});
-    for (Ring& ring : rings_)
-        read(ring, events);
+    for (const auto& ring : rings_)
+        read(*ring, events);
     std::stable_sort(events.begin(), events.end(), [](const Event& a, const Event& b) { return a.time < b.time; });
     const auto end = std::find_if(events.begin(), events.end(), [&](const Event& event) { return event.time > now; });
     later_.assign(std::make_move_iterator(end), std::make_move_iterator(events.end()));

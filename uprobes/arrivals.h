@@ -2,6 +2,7 @@
 // Which processes map executable files and which fork, told by the kernel: also those that live too short to be found in /proc.
 #pragma once
 #include "base/descriptor.h"
+#include "perf_ring.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -39,12 +40,11 @@ public:
     bool take_lost() { return std::exchange(lost_, false); }
 
 private:
-    struct Ring;
     Arrivals() = default;
-    void read(Ring& ring, std::vector<Event>& to);
+    void read(PerfRing& ring, std::vector<Event>& to);
 
     Descriptor readiness_;
-    std::vector<Ring> rings_;
+    std::vector<std::unique_ptr<PerfRing>> rings_;
     std::vector<Event> later_; // what was read too early
     bool lost_ = false;
 };

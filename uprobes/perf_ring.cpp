@@ -8,13 +8,14 @@
 
 namespace fastsdt {
 
-std::unique_ptr<PerfRing> PerfRing::map(int event, size_t size)
+std::unique_ptr<PerfRing> PerfRing::map(Descriptor& event, size_t size)
 {
     const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-    void* const memory = mmap(nullptr, page + size, PROT_READ | PROT_WRITE, MAP_SHARED, event, 0);
+    void* const memory = mmap(nullptr, page + size, PROT_READ | PROT_WRITE, MAP_SHARED, event.get(), 0);
     if (memory == MAP_FAILED)
         return nullptr;
-    return std::unique_ptr<PerfRing>(new PerfRing(static_cast<perf_event_mmap_page*>(memory), page, size));
+    return std::unique_ptr<PerfRing>(
+        new PerfRing(std::move(event), static_cast<perf_event_mmap_page*>(memory), page, size));
 }
 
 PerfRing::~PerfRing()
@@ -22,7 +23,7 @@ PerfRing::~PerfRing()
     munmap(head_, page_ + size_);
 }
 
-void PerfRing::read(const std::function<void(const perf_event_header& header, const Record& record)>& each)
+void PerfRing::read(const std::function<void(const perf_event_header& header, Record record)>& each)
 {
     const char* const records = reinterpret_cast<const char*>(head_) + page_;
     const uint64_t end = __atomic_load_n(&head_->data_head, __ATOMIC_ACQUIRE);
@@ -41,9 +42,9 @@ void PerfRing::read(const std::function<void(const perf_event_header& header, co
         std::memcpy(&header, copy(sizeof header).data(), sizeof header);
         if (header.size < sizeof header)
             break;
-        const Record record = copy(header.size);
+        Record record = copy(header.size);
         at += header.size;
-        each(header, record);
+        each(header, std::move(record));
     }
     __atomic_store_n(&head_->data_tail, end, __ATOMIC_RELEASE);
 }

@@ -5,6 +5,7 @@
 #include "samples.h"
 
 #include "base/unusable.h"
+#include "proc/processes.h"
 #include "proc/threads.h"
 #include "uprobe.h"
 
@@ -17,8 +18,10 @@
 #include <cstring>
 #include <ctime>
 #include <fstream>
+#include <set>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <string>
 #include <unistd.h>
 #include <utility>
 
@@ -66,13 +69,19 @@ perf_event_attr attributes(const Samples::Wish& wish)
     return attr;
 }
 
+uint64_t start_of(pid_t pid)
+{
+    const auto stat = read_stat(std::to_string(pid));
+    return stat ? stat->start : 0;
+}
+
 } // namespace
 
 Samples::Samples(const Wish& wish) : wish_(wish) {}
 Samples::~Samples() = default;
 
-// Empty: the thread has ended, or the processor is switched off.
-void Samples::open_thread(pid_t thread, int cpu, std::vector<Descriptor>& events)
+// Nothing, where the thread has ended or the processor is switched off.
+void Samples::open_thread(pid_t thread, int cpu)
 {
     perf_event_attr attr = attributes(wish_);
     attr.exclude_kernel = without_kernel_;
@@ -102,27 +111,28 @@ void Samples::open_thread(pid_t thread, int cpu, std::vector<Descriptor>& events
             {fmt::format("no samples: {}", errno_name(errno)),
              {},
              errno == EACCES || errno == EPERM ? "kernel.perf_event_paranoid allows no user to do so; root may" : ""});
-    if (const auto ring = ring_events_.find(cpu); ring != ring_events_.end()) {
-        if (ioctl(event.get(), PERF_EVENT_IOC_SET_OUTPUT, ring->second) < 0)
+    if (const auto ring = rings_.find(cpu); ring != rings_.end()) {
+        if (ioctl(event.get(), PERF_EVENT_IOC_SET_OUTPUT, ring->second->event()) < 0)
             throw Unusable(fmt::format("no samples: {}", errno_name(errno)));
-    } else {
-        std::unique_ptr<PerfRing> memory;
-        for (size_t size = most_ring; !memory && size >= least_ring; size /= 2)
-            memory = PerfRing::map(event.get(), size);
-        if (!memory)
-            throw Unusable({fmt::format("no samples: {}", errno_name(errno)),
-                            {},
-                            "kernel.perf_event_mlock_kb is what all of a user's events may lock"});
-        rings_.emplace(cpu, std::move(memory));
-        ring_events_.emplace(cpu, event.get());
+        events_.push_back(std::move(event));
+        return;
     }
-    events.push_back(std::move(event));
+    std::unique_ptr<PerfRing> ring;
+    for (size_t size = most_ring; !ring && size >= least_ring; size /= 2)
+        ring = PerfRing::map(event, size);
+    if (!ring)
+        throw Unusable({fmt::format("no samples: {}", errno_name(errno)),
+                        {},
+                        "kernel.perf_event_mlock_kb is what all of a user's events may lock"});
+    rings_.emplace(cpu, std::move(ring));
 }
 
-void Samples::open(pid_t pid)
+bool Samples::open(pid_t pid)
 {
-    if (!processes_.insert(pid).second)
-        return;
+    const uint64_t start = start_of(pid);
+    if (const auto known = processes_.find(pid); known != processes_.end() && known->second == start)
+        return false;
+    processes_[pid] = start;
     allow_many_descriptors();
     const auto processors = static_cast<int>(sysconf(_SC_NPROCESSORS_CONF));
     std::set<pid_t> known;
@@ -134,9 +144,10 @@ void Samples::open(pid_t pid)
                 continue;
             more = pid != 0;
             for (int cpu = 0; cpu < processors; ++cpu)
-                open_thread(thread, cpu, events_);
+                open_thread(thread, cpu);
         }
     }
+    return true;
 }
 
 const std::string& Samples::name_of(pid_t pid, pid_t thread)
@@ -203,7 +214,8 @@ void Samples::keep(const PerfRing::Record& record, std::vector<Sample>& to)
         return;
     case PERF_RECORD_FORK: // pid, ppid, tid, ptid
         names_[number(16, pid_t())] = name_of(number(12, pid_t()), number(20, pid_t()));
-        processes_.insert(number(8, pid_t()));
+        if (const auto pid = number(8, pid_t()); pid != number(12, pid_t())) // a thread else
+            processes_[pid] = start_of(pid);
         return;
     case PERF_RECORD_EXIT: names_.erase(number(16, pid_t())); return;
     default: return;
@@ -217,11 +229,11 @@ std::vector<Samples::Sample> Samples::take()
     clock_gettime(CLOCK_BOOTTIME, &now);
     const uint64_t until = static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
     for (const auto& [cpu, ring] : rings_)
-        ring->read([this](const perf_event_header& header, const PerfRing::Record& record) {
+        ring->read([this](const perf_event_header& header, PerfRing::Record record) {
             // The others have pid, tid, time, cpu and an unused word at their end: sample_id_all.
             constexpr size_t in_sample = 24, before_end = 16;
             const size_t at = header.type == PERF_RECORD_SAMPLE ? in_sample : record.size() - before_end;
-            records_.emplace(PerfRing::number_at<uint64_t>(record, at), record);
+            records_.emplace(PerfRing::number_at<uint64_t>(record, at), std::move(record));
         });
     std::vector<Sample> samples;
     const auto end = records_.upper_bound(until);

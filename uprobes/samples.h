@@ -4,12 +4,10 @@
 #include "base/descriptor.h"
 #include "perf_ring.h"
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <sys/types.h>
 #include <vector>
@@ -40,8 +38,8 @@ public:
     ~Samples();
 
     /// From now on: all threads of the process, and what they start and fork. 0: everybody on the machine. Threads that end meanwhile are nobody's
-    /// loss. Throws Unusable: what kernel.perf_event_paranoid and the process's rights do not allow.
-    void open(pid_t pid);
+    /// loss. Throws Unusable: what kernel.perf_event_paranoid and the process's rights do not allow. @return  false: they are sampled already
+    bool open(pid_t pid);
     /// What has come since the last time, in the order of time.
     std::vector<Sample> take();
     /// Samples that found no room, since nobody had called take() for too long.
@@ -52,18 +50,16 @@ public:
     bool without_kernel() const { return without_kernel_; }
 
 private:
-    struct Event;
-    void open_thread(pid_t thread, int cpu, std::vector<Descriptor>& events);
+    void open_thread(pid_t thread, int cpu);
     void keep(const PerfRing::Record& record, std::vector<Sample>& to);
     Sample read(const PerfRing::Record& record);
     const std::string& name_of(pid_t pid, pid_t thread);
 
     const Wish wish_;
-    std::vector<Descriptor> events_;                    // rings_ are of some of them
+    std::vector<Descriptor> events_;                    // those that have no ring of their own
     std::map<int, std::unique_ptr<PerfRing>> rings_;    // by processor
-    std::map<int, int> ring_events_;                    // by processor: whose ring it is
     std::multimap<uint64_t, PerfRing::Record> records_; // by time: that came and are not taken
-    std::set<pid_t> processes_;                         // that are sampled
+    std::map<pid_t, uint64_t> processes_;               // that are sampled, with their start: a number may come again
     std::map<pid_t, std::string> names_;                // of threads
     uint64_t lost_ = 0, throttled_ = 0;
     bool without_kernel_ = false;

@@ -291,13 +291,8 @@ std::vector<SiteState> Kernel::attach(pid_t pid, std::span<const Site> sites, co
 const std::string& Kernel::Names::of_stack(const KernelMaps& maps, uint64_t number)
 {
     const auto [found, fresh] = stacks.try_emplace(number);
-    if (fresh) {
-        bool returns = false;
-        for (const uint64_t address : maps.stack(number))
-            for (const std::string& name :
-                 of(pid_t(stack_process(number))).frame(address, std::exchange(returns, true)))
-                found->second += name + '\n';
-    }
+    if (fresh)
+        found->second = of(pid_t(stack_process(number))).calls(maps.stack(number));
     return found->second;
 }
 
@@ -325,9 +320,8 @@ std::string Kernel::name_of(const ValueType& type, uint64_t number)
     if (type.kind == ValueKind::stack)
         return names_.of_stack(*maps_, number);
     // An address says nothing of whose it is.
-    const std::string name = names_.processes.empty() ? fmt::format("0x{:x}", number)
-                                                      : names_.processes.begin()->second->symbols.name(number);
-    return name.substr(0, name.rfind('+')); // as bpftrace has it
+    return names_.processes.empty() ? fmt::format("0x{:x}", number)
+                                    : names_.processes.begin()->second->symbols.function(number);
 }
 
 Maps Kernel::read()

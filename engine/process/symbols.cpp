@@ -17,6 +17,7 @@
 #include <fstream>
 #include <iterator>
 #include <sys/stat.h>
+#include <utility>
 
 namespace fastsdt::engine {
 
@@ -304,6 +305,21 @@ std::string Symbols::name(uint64_t address)
     if (!found)
         return fmt::format("0x{:x}", address);
     return fmt::format("{}+{}", readable(found->name), in_file - found->start);
+}
+
+std::string Symbols::calls(std::span<const uint64_t> addresses)
+{
+    std::string lines;
+    for (bool returns = false; const uint64_t address : addresses)
+        for (const std::string& name : frame(address, std::exchange(returns, true)))
+            lines += name + '\n';
+    return lines;
+}
+
+std::string Symbols::function(uint64_t address)
+{
+    const std::string symbol = name(address);
+    return symbol.substr(0, symbol.rfind('+'));
 }
 
 std::vector<std::string> Symbols::frame(uint64_t address, bool returns)

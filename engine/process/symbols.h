@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,10 @@ public:
     /// Of a frame of a stack: the functions that are inlined there, "symbol (inlined)" each, the innermost first, and then name(address).
     /// @param returns  address is where a call comes back to
     std::vector<std::string> frame(uint64_t address, bool returns);
+    /// Of a stack, the innermost call first: frame() of each, a line each.
+    std::string calls(std::span<const uint64_t> addresses);
+    /// name() without its offset, as bpftrace has it.
+    std::string function(uint64_t address);
     /// Debug files that were found and are not used, each one line.
     const std::set<std::string>& refused() const { return refused_; }
 

@@ -2,15 +2,12 @@
 #include "process/unwound.h"
 
 #include "base/descriptor.h"
-
-#include <fmt/format.h>
+#include "proc/mapped_file.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <elfutils/libdwfl.h>
-#include <fcntl.h>
-#include <string>
 #include <utility>
 
 namespace fastsdt::engine {
@@ -22,15 +19,15 @@ constexpr size_t stack_pointer = 7;
 constexpr size_t stack_pointer = 31;
 #endif
 
-// The file as the process has it, in its own mount namespace.
-int find_elf(Dwfl_Module*, void** process, const char* name, Dwarf_Addr, char** path, Elf**)
+// The mapped file, whatever has its name by now.
+int find_elf(Dwfl_Module*, void** state, const char*, Dwarf_Addr start, char** path, Elf**)
 {
-    const auto pid = static_cast<pid_t>(reinterpret_cast<intptr_t>(*process));
-    const std::string file = fmt::format("/proc/{}/root{}", pid, name);
-    const int opened = name[0] == '/' ? open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
-    if (opened >= 0)
-        *path = strdup(file.c_str());
-    return opened;
+    ProcessView& view = *static_cast<ProcessView*>(*state);
+    const Mapping* const mapping = mapping_at(view.mappings(), start);
+    Descriptor file = mapping && mapping->inode ? open_mapped_file(view.pid(), *mapping) : Descriptor();
+    if (file)
+        *path = strdup(mapping->name.c_str());
+    return file.release();
 }
 
 // .eh_frame is in the file itself, and no server is asked.
@@ -42,7 +39,7 @@ int find_no_debug_file(Dwfl_Module*, void**, const char*, Dwarf_Addr, const char
 } // namespace
 
 struct Unwound::State {
-    pid_t pid;
+    ProcessView& view;
     Dwfl_Callbacks files{};
     Dwfl_Thread_Callbacks threads{};
     Dwfl* dwfl = nullptr;
@@ -54,12 +51,12 @@ struct Unwound::State {
     size_t most = 0;
     bool cut = false;
 
-    explicit State(pid_t process) : pid(process)
+    explicit State(ProcessView& of) : view(of)
     {
         files.find_elf = find_elf;
         files.find_debuginfo = find_no_debug_file;
         threads.next_thread = [](Dwfl*, void* state, void** thread) -> pid_t {
-            return std::exchange(*thread, state) ? 0 : static_cast<State*>(state)->pid;
+            return std::exchange(*thread, state) ? 0 : static_cast<State*>(state)->view.pid();
         };
         threads.get_thread = [](Dwfl*, pid_t, void* state, void** thread) {
             *thread = state;
@@ -105,21 +102,19 @@ struct Unwound::State {
         if (!dwfl)
             return;
         dwfl_report_begin(dwfl);
-        dwfl_linux_proc_report(dwfl, pid);
+        dwfl_linux_proc_report(dwfl, view.pid());
+        view.look();
         dwfl_report_end(dwfl, [](Dwfl_Module*, void*, const char*, Dwarf_Addr, void*) { return 0; }, nullptr);
-        dwfl_getmodules(
-            dwfl,
-            [](Dwfl_Module* module, void** data, const char*, Dwarf_Addr, void* process) -> int {
-                *data = process;
-                static_cast<void>(module);
-                return DWARF_CB_OK;
-            },
-            reinterpret_cast<void*>(static_cast<intptr_t>(pid)), 0);
-        dwfl_attach_state(dwfl, nullptr, pid, &threads, this);
+        const auto give_view = [](Dwfl_Module*, void** data, const char*, Dwarf_Addr, void* process) -> int {
+            *data = process;
+            return DWARF_CB_OK;
+        };
+        dwfl_getmodules(dwfl, give_view, &view, 0);
+        dwfl_attach_state(dwfl, nullptr, view.pid(), &threads, this);
     }
 };
 
-Unwound::Unwound(pid_t pid) : state_(std::make_unique<State>(pid)) {}
+Unwound::Unwound(ProcessView& view) : state_(std::make_unique<State>(view)) {}
 Unwound::~Unwound() = default;
 
 bool Unwound::was_cut() const
@@ -146,7 +141,7 @@ std::vector<uint64_t> Unwound::calls(std::span<const uint64_t> registers, std::s
         return DWARF_CB_OK;
     };
     if (state_->dwfl)
-        dwfl_getthread_frames(state_->dwfl, state_->pid, frame, state_.get());
+        dwfl_getthread_frames(state_->dwfl, state_->view.pid(), frame, state_.get());
     if (state_->found.empty() && most > 0)
         state_->found.push_back(registers.back());
     return std::move(state_->found);

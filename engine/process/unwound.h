@@ -2,17 +2,19 @@
 // Calls of a thread that was stopped somewhere, from its registers and a copy of its stack, by .eh_frame: libdw's unwinder. For samples;
 // stubs unwind by process/unwinding.h.
 #pragma once
+#include "process/view.h"
+
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <sys/types.h>
 #include <vector>
 
 namespace fastsdt::engine {
 
 class Unwound {
 public:
-    explicit Unwound(pid_t pid);
+    /// @param view  has to outlive it
+    explicit Unwound(ProcessView& view);
     Unwound(const Unwound&) = delete;
     Unwound& operator=(const Unwound&) = delete;
     ~Unwound();

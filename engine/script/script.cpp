@@ -14,19 +14,20 @@ template <class What> bool any(const Expression& e, const What& what)
         || std::any_of(e.operands.begin(), e.operands.end(), [&](const Expression& o) { return any(o, what); });
 }
 
+template <class What> bool anywhere(const Clause& clause, const What& what)
+{
+    bool found = clause.filter && any(*clause.filter, what);
+    each_statement(clause.actions, [&](const Statement& statement) {
+        each_expression(statement, [&](const Expression& e) { found = found || any(e, what); });
+    });
+    return found;
+}
+
 // In clauses with sites.
 template <class What> bool anywhere(const Script& script, const What& what)
 {
-    bool found = false;
-    for (const Clause& clause : script.clauses) {
-        if (!clause.has_sites())
-            continue;
-        found = found || (clause.filter && any(*clause.filter, what));
-        each_statement(clause.actions, [&](const Statement& statement) {
-            each_expression(statement, [&](const Expression& e) { found = found || any(e, what); });
-        });
-    }
-    return found;
+    return std::any_of(script.clauses.begin(), script.clauses.end(),
+                       [&](const Clause& clause) { return clause.has_sites() && anywhere(clause, what); });
 }
 
 } // namespace
@@ -43,9 +44,15 @@ bool uses(const Script& script, Value value)
     return anywhere(script, [&](const Expression& e) { return e.kind == Expression::Kind::value && e.value == value; });
 }
 
+bool unwinds(const Clause& clause)
+{
+    return anywhere(clause, [](const Expression& e) { return e.kind == Expression::Kind::value && e.unwinds; });
+}
+
 bool unwinds(const Script& script)
 {
-    return anywhere(script, [](const Expression& e) { return e.kind == Expression::Kind::value && e.unwinds; });
+    return std::any_of(script.clauses.begin(), script.clauses.end(),
+                       [](const Clause& clause) { return clause.has_sites() && unwinds(clause); });
 }
 
 bool reads_memory(const Script& script)

@@ -370,7 +370,8 @@ bool uses(const Script& script, Value value);
 bool calls_functions(const Script& script);
 /// Whether a clause with sites reads what is at an address that it computes.
 bool reads_memory(const Script& script);
-/// Whether it has ustack(dwarf).
+/// Whether it has ustack(dwarf); of a script: a clause with sites.
+bool unwinds(const Clause& clause);
 bool unwinds(const Script& script);
 /// Whether a clause with sites has a value that the tool names: a stack, an address.
 bool shows_names(const Script& script);

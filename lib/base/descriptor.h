@@ -26,6 +26,7 @@ public:
             close(std::exchange(fd_, -1));
     }
     int get() const { return fd_; }
+    int release() { return std::exchange(fd_, -1); } ///< it is the caller's to close
     explicit operator bool() const { return fd_ >= 0; }
 
 private:

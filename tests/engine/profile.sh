@@ -129,6 +129,22 @@ fastsdt-trace -t 0.5 -o out --exe ./app -e 'profile:hz:1000 { @[pid] = count(); 
 expect "--exe" "$status $(cat err) $(sed -n 's/^@\[\([0-9]*\)\].*/\1/p' out)" "0  $app"
 kill $other $app
 
+# A number that comes again, of another process: in a pid namespace it can be had.
+cat >again.sh <<'END'
+fastsdt-trace -o out --exe ./app -e 'profile:hz:1000 /comm == "alpha" || comm == "beta"/ { @[pid] = count(); }' 2>err &
+tracer=$!
+for _ in 1 2; do
+    echo 899 >/proc/sys/kernel/ns_last_pid
+    ./app t 700
+done
+kill -INT $tracer
+wait $tracer
+END
+if [ "$(id -u)" = 0 ] && unshare -pf --mount-proc bash again.sh >said && [ "$(awk '{ print $2 }' said | sort -u)" = 900 ]; then
+    awk 'NR == FNR { all += $3 + $4; next } /^@\[900\]: / { got = $2 } END { if (got < 0.7 * all) { print got " samples of " all; exit 1 } }' said out ||
+        fail "a number that comes again: $(cat out err)"
+fi
+
 # What a sample knows, and what it does not.
 status=0
 fastsdt-trace -o out -e 'profile:ms:1 { @[pid, tid == pid, uid, cpu < 1024, usym(reg("ip"))] = count(); if (++@n == 50) { printf("%d\n", @n); exit(); } }' \

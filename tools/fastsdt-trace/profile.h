@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <sys/types.h>
@@ -48,8 +49,8 @@ public:
     void count() { ++samples_; } ///< one that was performed
     uint64_t samples() const { return samples_; }
     uint64_t cut() const { return cut_; } ///< stacks that are deeper than what is copied of them
-    uint64_t lost() const;
-    uint64_t throttled() const;
+    uint64_t lost() const { return sum(&Samples::lost); }
+    uint64_t throttled() const { return sum(&Samples::throttled); }
     bool without_kernel() const;
 
 private:
@@ -58,7 +59,15 @@ private:
         const engine::Probe* probe;
         std::unique_ptr<Samples> samples;
     };
-    engine::Symbols& symbols(pid_t pid);
+    struct Process {
+        Process(pid_t pid, engine::StackForm form) : names(pid, form), unwound(names.view) {}
+        engine::OwnSymbols names;
+        engine::Unwound unwound;
+    };
+    Process& process(pid_t pid);
+    void forget(pid_t pid);
+    const std::string& name_of(uint64_t stack);
+    uint64_t sum(uint64_t (Samples::*what)() const) const;
 
     const engine::Script& script_;
     const bool follows_;
@@ -69,10 +78,12 @@ private:
     pid_t last_ = 0; // whose sample came last
     using Calls = std::pair<pid_t, std::vector<uint64_t>>;
     std::map<Calls, uint64_t> numbers_; // of stacks, from 1 on
-    std::vector<std::string> stacks_;   // their names, by number; empty: not asked yet
-    std::vector<const Calls*> calls_;   // by number
-    std::map<pid_t, std::unique_ptr<engine::OwnSymbols>> symbols_;
-    std::map<pid_t, std::unique_ptr<engine::Unwound>> unwound_;
+    struct Stack {
+        Calls calls;
+        std::optional<std::string> text; // once it was asked for
+    };
+    std::vector<Stack> stacks_; // by number
+    std::map<pid_t, std::unique_ptr<Process>> processes_;
 };
 
 } // namespace fastsdt::trace_tool
