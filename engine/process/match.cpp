@@ -572,16 +572,18 @@ void Matcher::find_stripped()
     }
 }
 
-std::vector<const Probe*> expected_probes(const Script& script)
+std::vector<const Probe*> unmatched_probes(const Script& script, const std::set<const Probe*>& matched)
 {
-    return script.missing == Script::Missing::ignore ? std::vector<const Probe*>() : probes_with_sites(script);
+    if (script.missing == Script::Missing::ignore)
+        return {};
+    std::vector<const Probe*> found = probes_with_sites(script);
+    std::erase_if(found, [&](const Probe* probe) { return matched.contains(probe); });
+    return found;
 }
 
 std::vector<const Probe*> Matcher::unmatched() const
 {
-    std::vector<const Probe*> found = expected_probes(script_);
-    std::erase_if(found, [this](const Probe* probe) { return matched_.contains(probe); });
-    return found;
+    return unmatched_probes(script_, matched_);
 }
 
 std::string Matcher::instead(const Probe& probe) const

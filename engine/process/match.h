@@ -45,8 +45,8 @@ private:
 
 /// Of all clauses; the others are of no file.
 std::vector<const Probe*> probes_with_sites(const Script& script);
-/// Those of which it is said that they match nothing: none where the script ignores that.
-std::vector<const Probe*> expected_probes(const Script& script);
+/// Those that are not among these; none where the script ignores probes that match nothing.
+std::vector<const Probe*> unmatched_probes(const Script& script, const std::set<const Probe*>& matched);
 
 /// Whether some probe of the script means a file of those that a process has mapped.
 bool means_any(const Script& script, const ProcessView& view, const std::vector<Mapping>& mappings);

@@ -85,7 +85,7 @@ std::vector<Frame> frames(const Datum& stack)
             frame.file = name.substr(file + 2, name.size() - file - 3);
             name = name.substr(0, file);
             name = name.substr(0, name.rfind('+'));
-            name = name.substr(0, name.find('@', 1)); // the version of a symbol
+            name = without_version(name);
         }
         frame.names.emplace_back(name);
     }
@@ -122,16 +122,16 @@ int64_t period_of(const engine::Script& script, size_t map)
         engine::each_statement(clause.actions, [&](const engine::Statement& statement) {
             if (statement.kind == engine::Statement::Kind::update && statement.map == map)
                 for (const engine::Probe& probe : clause.probes) {
-                    const uint64_t own = probe.kind == engine::Probe::Kind::profile ? probe.interval_us : 0;
+                    const uint64_t own = probe.has_sample() ? probe.interval_us : 0;
                     period = period && *period != own ? 0 : own;
                 }
         });
     return script.maps[map].kind == MapKind::count ? static_cast<int64_t>(period.value_or(0)) * 1000 : 0;
 }
 
-class Profile {
+class Writer {
 public:
-    explicit Profile(const std::vector<std::string>& names) : probes_(names) {}
+    explicit Writer(const std::vector<std::string>& names) : probes_(names) {}
 
     // @param period  ns; not 0: the map's entries are samples
     void add(const engine::Script& script, size_t index, const std::vector<engine::Entry>& entries, int64_t period)
@@ -318,11 +318,11 @@ bool is_profile(const engine::Map& map)
 std::string profile_of(const engine::Script& script, const engine::Maps& maps, const std::vector<std::string>& names,
                        const ProfileTimes& times)
 {
-    Profile profile(names);
+    Writer writer(names);
     for (size_t i = 0; i < script.maps.size(); ++i)
         if (is_profile(script.maps[i]))
-            profile.add(script, i, maps.maps[i], period_of(script, i));
-    return profile.text("fastsdt-trace: " + script.source, times);
+            writer.add(script, i, maps.maps[i], period_of(script, i));
+    return writer.text("fastsdt-trace: " + script.source, times);
 }
 
 } // namespace fastsdt::trace_tool

@@ -445,14 +445,10 @@ std::set<std::string> Processes::refused_names() const
 // Probes that nothing has matched, in no process.
 std::vector<const Probe*> Processes::unmatched() const
 {
-    std::vector<const Probe*> found = engine::expected_probes(script_);
-    const auto leave_out = [&](const std::set<const Probe*>& matched) {
-        std::erase_if(found, [&](const Probe* probe) { return matched.contains(probe); });
-    };
-    leave_out(gone_.matched);
+    std::set<const Probe*> matched = gone_.matched;
     for (const auto& process : attached_)
-        leave_out(process->session().matcher().matched());
-    return found;
+        matched.insert(process->session().matcher().matched().begin(), process->session().matcher().matched().end());
+    return engine::unmatched_probes(script_, matched);
 }
 
 Summary Processes::summary() const
@@ -626,12 +622,14 @@ void Processes::attach(pid_t pid, When when)
 // For a process that cannot be traced: whether that is a loss.
 bool Processes::may_match(pid_t pid) const
 {
+    if (shared_.profile)
+        return true;
     try {
         engine::ProbeNames names;
         engine::ProcessView view(pid);
         engine::Matcher matcher(script_, view, names, options_.moves, options_.moves_faulting);
         matcher.find_new();
-        return shared_.profile || !matcher.matched().empty();
+        return !matcher.matched().empty();
     } catch (const std::exception&) {
         return true;
     }

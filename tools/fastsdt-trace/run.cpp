@@ -68,7 +68,7 @@ public:
             return exit_ = exit_ || hear(Clock::now());
         };
         if (!options_.pprof.empty())
-            profile_.emplace(options_.pprof); // what cannot be written is refused now
+            pprof_.emplace(options_.pprof); // what cannot be written is refused now
         if (recorder_)
             recorder_->tells_ends = [this](const engine::Site& entry) { return processes_.tells_ends(entry); };
     }
@@ -93,15 +93,16 @@ public:
         output_->last();
         if (options_.is_newer && !options_.json && !options_.top)
             std::cout << '\n'; // behind what was printed
+        const engine::Maps maps = processes_.read();
         if (script_.prints_maps)
-            print_all();
+            print_all(maps);
         if (recorder_)
             recorder_->finish(std::cout);
         const Summary last = summary();
         output_->summary(last);
         finish_output(options_.output);
-        if (profile_)
-            profile_->write(profile_of(script_, processes_.read(), shared_.names.names(), {began_, took.count()}));
+        if (pprof_)
+            pprof_->write(profile_of(script_, maps, shared_.names.names(), {began_, took.count()}));
         explain(last);
         processes_.finish();
         if (const auto status = actions_.status())
@@ -163,14 +164,15 @@ private:
         if (last.between)
             say(fmt::format("{} event{} not kept: a thread records nothing between its dump() and the reading",
                             last.between, last.between == 1 ? " was" : "s were"));
-        if (const uint64_t cut = shared_.profile ? shared_.profile->cut() : 0; cut != 0)
-            say(fmt::format("{} stack{} of samples cut: the frames beyond {} KiB are not copied", cut,
-                            cut == 1 ? " was" : "s were", Profile::copied_stack >> 10));
-        else if (last.cut)
+        const uint64_t cut_samples = shared_.profile ? shared_.profile->cut() : 0;
+        if (cut_samples != 0)
+            say(fmt::format("{} stack{} of samples cut: the frames beyond {} KiB are not copied", cut_samples,
+                            cut_samples == 1 ? " was" : "s were", Profile::copied_stack >> 10));
+        if (const uint64_t cut = last.cut - cut_samples; cut != 0)
             say(fmt::format("{} stack{} cut: the outer frames are on a stack whose size is not known (a signal "
                             "handler's, a coroutine's, "
                             "the main thread's just after it grew){}",
-                            last.cut, last.cut == 1 ? " was" : "s were",
+                            cut, cut == 1 ? " was" : "s were",
                             engine::unwinds(script_) ? ", or the code there has no .eh_frame" : ""));
         if (last.forked)
             say(fmt::format("{} hit{} of forked children {} not counted; --follow counts them", last.forked,
@@ -293,7 +295,7 @@ private:
     void print_now()
     {
         processes_.verify();
-        print_all();
+        print_all(processes_.read());
         output_->summary(summary());
         std::cout.flush();
         exit_ = exit_ || !std::cout;
@@ -364,15 +366,14 @@ private:
     }
 
     // In the order of names: bpftrace has its maps in a std::map.
-    void print_all()
+    void print_all(const engine::Maps& maps)
     {
-        const engine::Maps maps = processes_.read();
         std::vector<size_t> order(script_.maps.size());
         std::iota(order.begin(), order.end(), 0);
         std::sort(order.begin(), order.end(),
                   [&](size_t a, size_t b) { return script_.maps[a].name < script_.maps[b].name; });
         for (size_t map : order)
-            if (options_.pprof.empty() || !is_profile(script_.maps[map]))
+            if (!pprof_ || !is_profile(script_.maps[map]))
                 output_->map(map, maps.maps[map], shared_.names.names(), 0, 0, false);
     }
 
@@ -384,8 +385,8 @@ private:
     const std::unique_ptr<Output> output_;
     Processes processes_;
     Actions actions_;
-    const bool prints_;                 // at sites
-    std::optional<OutputFile> profile_; // --pprof
+    const bool prints_;               // at sites
+    std::optional<OutputFile> pprof_; // --pprof
     Clock::time_point start_ = Clock::now();
     const int64_t began_ =
         std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count(); // since 1970
