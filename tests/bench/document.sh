@@ -12,7 +12,8 @@ cp "$docs/overview.md" new/
 $python "$FASTSDT_SOURCE/bench/report.py" "$docs/recorded/performance.json" new/performance.md new/recorded new/overview.md || fail "report.py"
 diff -u "$docs/overview.md" new/overview.md ||
     fail "docs/overview.md has other figures than docs/recorded/performance.json: run scripts/bench.sh --redraw"
-diff -u "$docs/recorded/performance.md" new/recorded/performance.md || fail "docs/recorded/performance.md is not what bench/report.py makes of docs/recorded/performance.json"
+diff -u "$docs/recorded/performance.md" new/recorded/performance.md ||
+    fail "docs/recorded/performance.md is not what bench/report.py makes of docs/recorded/performance.json"
 diff -u "$docs/performance.md" new/performance.md || fail "docs/performance.md is not what bench/report.py makes of docs/recorded/performance.json"
 for picture in $(sed -n 's/^!\[.*(recorded\/\(.*\))$/\1/p' new/performance.md); do
     [ -e "new/recorded/$picture" ] || fail "the document shows $picture, which nothing draws"

@@ -442,7 +442,8 @@ if not os.path.islink("build/default"):
     os.symlink(build, "build/default")
 os.environ["PATH"] = os.path.join(build, "bin") + ":" + os.environ["PATH"]
 os.environ["LC_ALL"] = "C.UTF-8"
-markdown = sorted(os.path.relpath(f, source) for pattern in ["*.md", "docs/*.md", "docs/recorded/*.md", "python/*.md", "rust/*.md", "rust/*/*.md"] for f in glob.glob(os.path.join(source, pattern)))
+pages = ["*.md", "docs/*.md", "docs/recorded/*.md", "python/*.md", "rust/*.md", "rust/*/*.md"]
+markdown = sorted(os.path.relpath(f, source) for pattern in pages for f in glob.glob(os.path.join(source, pattern)))
 for path in markdown + sorted(os.path.relpath(f, source) for f in glob.glob(os.path.join(source, "docs/man/*.scd"))):
     do_blocks(path)
 for path in markdown:

@@ -86,7 +86,8 @@ strangers = {pid for _, pid in counts} - {pid for _, pid, *_ in said}
 if strangers:
     sys.exit(f"{what}: there are samples of {strangers}")
 END
-script='profile:hz:1000 /comm == "alpha" || comm == "beta" || comm == "child"/ { @c[comm, pid] = count(); @f[comm, ustack] = count(); } END { printf("the end\n"); }'
+script='profile:hz:1000 /comm == "alpha" || comm == "beta" || comm == "child"/ { @c[comm, pid] = count(); @f[comm, ustack] = count(); }
+    END { printf("the end\n"); }'
 # traced WHAT OPTIONS...
 traced() {
     status=0
