@@ -249,13 +249,23 @@ void as_tracer(const std::function<void()>& work)
     TracerThread().run(work);
 }
 
+// A child that was stopped as by SIGSTOP runs for a moment when its tracer leaves it: until it is in that stop again.
+static bool is_stopping_child(pid_t pid)
+{
+    siginfo_t info{};
+    return waitid(P_PID, static_cast<id_t>(pid), &info, WSTOPPED | WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_code == CLD_STOPPED;
+}
+
 std::optional<uint64_t> stopped_at(pid_t pid)
 {
-    std::ifstream in(fmt::format("/proc/{}/syscall", pid));
-    long call = 0; // -1: none; of a thread that runs it is no number
+    std::string call; // -1: none
     uint64_t stack = 0, counter = 0;
-    if (in >> call >> std::hex >> stack >> counter && call == -1)
-        return counter;
+    do {
+        std::ifstream in(fmt::format("/proc/{}/syscall", pid));
+        call.clear();
+        if (in >> call && call == "-1" && in >> std::hex >> stack >> counter)
+            return counter;
+    } while (call == "running" && is_stopping_child(pid) && sched_yield() == 0);
     return std::nullopt;
 }
 

@@ -196,18 +196,23 @@ TEST_F(Throttled, AThreadThatGetsNoProcessorForAWhile)
     const Descriptor memory(open(("/proc/" + std::to_string(child_) + "/mem").c_str(), O_RDWR | O_CLOEXEC));
     ASSERT_TRUE(memory);
     std::chrono::nanoseconds longest{};
-    const auto throttled = [this] { // how often the group has had what it gets, as the kernel counts
-        std::ifstream in(group_ / "cpu.stat");
-        uint64_t times = 0;
-        for (std::string word; in >> word && word != "nr_throttled";)
-            ;
-        in >> times;
-        return times;
+    clockid_t processor_time;
+    ASSERT_EQ(clock_getcpuclockid(child_, &processor_time), 0);
+    // Until the group has had its share: the child loops, and its processor time stands still. (cpu.stat counts a period at its end,
+    // when the group has its next share.)
+    const auto throttled = [processor_time] {
+        timespec before{}, now{};
+        for (auto since = std::chrono::steady_clock::now();
+             std::chrono::steady_clock::now() - since < std::chrono::milliseconds(20);) {
+            clock_gettime(processor_time, &now);
+            if (now.tv_sec != before.tv_sec || now.tv_nsec != before.tv_nsec)
+                since = std::chrono::steady_clock::now();
+            before = now;
+        }
     };
     // On a busy machine we may come so late that the group has its next share: then once more.
     for (int i = 0; i < 5 || (i < 100 && longest <= std::chrono::milliseconds(50)); ++i) {
-        for (const uint64_t before = throttled(); throttled() == before;)
-            ;
+        throttled();
         const auto begin = std::chrono::steady_clock::now();
         std::vector<int64_t> results;
         ASSERT_NO_THROW(as_tracer(
