@@ -4,11 +4,14 @@
 #include "base/descriptor.h"
 #include "base/unusable.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
 #include <filesystem>
+#include <iterator>
 #include <set>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -23,7 +26,8 @@ struct Part {
     int rights = 0;
 };
 
-std::vector<Part> parts_of(const std::string& path)
+// @param why  set if there are none
+std::vector<Part> parts_of(const std::string& path, std::string& why)
 {
     std::vector<Part> parts;
     Image::each(
@@ -39,18 +43,21 @@ std::vector<Part> parts_of(const std::string& path)
                      PROT_READ | (segment.executable ? PROT_EXEC : 0) | (segment.writable ? PROT_WRITE : 0)});
             }
         },
-        [](const Error&) {});
+        [&](const Error& error) { why = error.text(); });
     return parts;
 }
 
 /// A child that has a file mapped as a process would have it, and does nothing else.
 class Holder {
 public:
-    explicit Holder(const std::string& path)
+    /// @param why  set if it cannot be
+    Holder(const std::string& path, std::string& why)
     {
-        const std::vector<Part> parts = parts_of(path);
+        const std::vector<Part> parts = parts_of(path, why);
         const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
         int ends[2];
+        if (why.empty())
+            why = fmt::format("{} cannot be mapped", path);
         if (parts.empty() || !file || pipe2(ends, O_CLOEXEC) < 0)
             return;
         const Descriptor read_end(ends[0]);
@@ -59,14 +66,14 @@ public:
         pid_ = fork();
         if (pid_ == 0) {
             prctl(PR_SET_PDEATHSIG, SIGKILL);
-            if (getppid() == parent && hold(parts, file.get()))
-                (void)!write(write_end.get(), "", 1);
+            if (const Room room = hold(parts, file.get()); getppid() == parent && room.size != 0)
+                (void)!write(write_end.get(), &room, sizeof room);
             for (;;)
                 pause();
         }
         write_end.reset();
-        char byte = 0;
-        holds_ = pid_ > 0 && read(read_end.get(), &byte, 1) == 1;
+        if (pid_ > 0 && read(read_end.get(), &room_, sizeof room_) != ssize_t(sizeof room_))
+            room_ = {};
     }
     Holder(const Holder&) = delete;
     Holder& operator=(const Holder&) = delete;
@@ -77,11 +84,17 @@ public:
         kill(pid_, SIGKILL);
         while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {}
     }
-    pid_t pid() const { return holds_ ? pid_ : 0; }
+    pid_t pid() const { return room_.size != 0 ? pid_ : 0; }
+    /// Whether it is in the mapped file. The child has this program's own files too.
+    bool has(uint64_t address) const { return address - room_.begin < room_.size; }
 
 private:
-    // In the child of a program without other threads.
-    static bool hold(const std::vector<Part>& parts, int file)
+    struct Room {
+        uint64_t begin = 0, size = 0;
+    };
+
+    // In the child of a program without other threads. @return  empty: it cannot be
+    static Room hold(const std::vector<Part>& parts, int file)
     {
         uint64_t begin = UINT64_MAX, end = 0;
         for (const Part& part : parts) {
@@ -91,57 +104,94 @@ private:
         char* const room =
             static_cast<char*>(mmap(nullptr, end - begin, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
         if (room == MAP_FAILED)
-            return false;
-        return std::all_of(parts.begin(), parts.end(), [&](const Part& part) {
+            return {};
+        const bool holds = std::all_of(parts.begin(), parts.end(), [&](const Part& part) {
             return mmap(room + (part.address - begin), part.size, part.rights, MAP_PRIVATE | MAP_FIXED, file,
                         off_t(part.offset))
                 != MAP_FAILED;
         });
+        return holds ? Room{uint64_t(room), end - begin} : Room{};
     }
 
     pid_t pid_ = -1;
-    bool holds_ = false;
+    Room room_;
 };
+
+// Where the dynamic linker looks without being told. Links lead to one file.
+std::set<std::string> libraries_named(const std::string& name)
+{
+    std::set<std::string> found;
+    const std::string triplet = own_arch == Arch::arm64 ? "aarch64-linux-gnu" : "x86_64-linux-gnu";
+    for (const std::string& folder : {"/lib/" + triplet, "/usr/lib/" + triplet, std::string("/lib64"),
+                                      std::string("/usr/lib64"), std::string("/lib"), std::string("/usr/lib")}) {
+        std::error_code error;
+        for (const auto& entry : std::filesystem::directory_iterator(folder, error))
+            if (is_library(name, entry.path().filename()) && std::filesystem::is_regular_file(entry.path(), error))
+                if (const auto file = std::filesystem::canonical(entry.path(), error); !error)
+                    found.insert(file);
+    }
+    return found;
+}
 
 } // namespace
 
-bool attach_to_files(Kernel& kernel, const Script& script, ProbeNames& names)
+bool FilesAttached::all() const
 {
-    const std::vector<const Probe*> probes = probes_with_sites(script);
-    if (uses(script, Value::symbol)) // an address of each process
-        return false;
-    std::set<std::string> files;
-    bool all = true;
-    for (const Probe* const probe : probes) {
+    return unmatched.empty()
+        && std::all_of(states.begin(), states.end(), [](const SiteState& s) { return s.state == State::by_kernel; });
+}
+
+FilesAttached attach_to_files(Kernel& kernel, const Script& script, ProbeNames& names)
+{
+    FilesAttached attached;
+    std::map<std::string, std::vector<const Probe*>> files;
+    for (const Probe* const probe : probes_with_sites(script)) {
         std::error_code error;
         const std::string path = resolve(probe->file);
-        if (probe->file.find_first_of("*?[") == std::string::npos && std::filesystem::is_regular_file(path, error))
-            files.insert(std::filesystem::canonical(path, error));
+        if (probe->file.find_first_of("*?[") != std::string::npos)
+            attached.unmatched[probe] = fmt::format("{} is a pattern, and no file", probe->file);
+        else if (uses(script, Value::symbol))
+            attached.unmatched[probe] = "uaddr() is an address of each process";
+        else if (only_a_name(probe->file)) {
+            const std::set<std::string> found = libraries_named(probe->file);
+            if (found.empty())
+                attached.unmatched[probe] =
+                    fmt::format("there is no program and no library {} where the system has them", probe->file);
+            for (const std::string& library : found)
+                files[library].push_back(probe);
+        } else if (!std::filesystem::is_regular_file(path, error))
+            attached.unmatched[probe] = fmt::format("there is no file {}", probe->file);
         else
-            all = false;
+            files[std::filesystem::canonical(path, error)].push_back(probe);
     }
     std::set<const Probe*> matched;
-    for (const std::string& file : files)
+    for (const auto& [file, probes] : files) {
+        std::string why;
         try {
-            const Holder holder(file);
-            if (holder.pid() == 0) {
-                all = false;
+            const Holder holder(file, why);
+            if (holder.pid() != 0) {
+                ProcessView view(holder.pid());
+                Matcher matcher(script, view, names, true);
+                std::vector<Site> sites = matcher.find_new();
+                std::erase_if(sites, [&](const Site& site) { return !holder.has(site.address); });
+                const std::vector<SiteState> states = kernel.attach(holder.pid(), sites, view.mappings());
+                std::move(sites.begin(), sites.end(), std::back_inserter(attached.sites));
+                std::copy(states.begin(), states.end(), std::back_inserter(attached.states));
+                matched.insert(matcher.matched().begin(), matcher.matched().end());
+                for (const Probe* const probe : probes)
+                    if (!matcher.matched().contains(probe))
+                        attached.unmatched[probe] = matcher.instead(*probe);
                 continue;
             }
-            ProcessView view(holder.pid());
-            Matcher matcher(script, view, names, true);
-            std::vector<Site> sites = matcher.find_new();
-            // The child has this program's own files too.
-            std::error_code error;
-            std::erase_if(sites,
-                          [&](const Site& site) { return !std::filesystem::equivalent(site.file, file, error); });
-            for (const SiteState& state : kernel.attach(holder.pid(), sites, view.mappings()))
-                all = all && state.state == State::by_kernel;
-            matched.insert(matcher.matched().begin(), matcher.matched().end());
-        } catch (const Unusable&) {
-            all = false; // whoever has it mapped says what is wrong with it
+        } catch (const Unusable& error) {
+            why = error.what();
         }
-    return all && std::all_of(probes.begin(), probes.end(), [&](const Probe* p) { return matched.contains(p); });
+        for (const Probe* const probe : probes)
+            attached.unmatched[probe] = why;
+    }
+    for (const Probe* const probe : matched) // another library of that name may not have it
+        attached.unmatched.erase(probe);
+    return attached;
 }
 
 } // namespace fastsdt::engine::bpf

@@ -4,10 +4,21 @@
 #include "process/match.h"
 #include "bpf/kernel.h"
 
+#include <map>
+#include <string>
+#include <vector>
+
 namespace fastsdt::engine::bpf {
 
-/// Attaches to the files that the script's probes name. @return  whether these are all of its sites, whoever comes: each FILE is a file, has what
-/// the probe names, and all of that is attached
-bool attach_to_files(Kernel& kernel, const Script& script, ProbeNames& names);
+struct FilesAttached {
+    std::vector<Site> sites; ///< addresses are of no process that lives
+    std::vector<SiteState> states;
+    std::map<const Probe*, std::string> unmatched; ///< why a probe has no site in its file
+    /// Whether these are all of the script's sites, whoever comes: each FILE is a file, has what the probe names, and all of that is attached.
+    bool all() const;
+};
+
+/// Attaches to the files that the script's probes name.
+FilesAttached attach_to_files(Kernel& kernel, const Script& script, ProbeNames& names);
 
 } // namespace fastsdt::engine::bpf

@@ -49,7 +49,9 @@ Kernel::Kernel(const Script& script, Options options)
     // A filter of the kernel's costs other processes nothing.
     filters_ = options.only != 0 && !options.follows && multi_ != MultiSupport::everyone_only
         && !first_thread_ended(options.only);
-    members_.emplace(filters_ ? Members::everyone : options.follows ? Members::trees : Members::listed);
+    members_.emplace(filters_ || options.everyone ? Members::everyone
+                         : options.follows        ? Members::trees
+                                                  : Members::listed);
     maps_.emplace(script, options.ring_size);
     if (maps_->ring())
         ring_.emplace(maps_->ring());
@@ -148,6 +150,8 @@ std::optional<Kernel::Place> Kernel::place_of(pid_t pid, const Site& site, uint6
 // What runs in the process may look at return addresses: any of its files.
 std::string Kernel::why_no_return_probe(pid_t pid, const std::vector<Mapping>& mappings)
 {
+    if (options_.everyone)
+        return "a uretprobe could end a process that nobody has looked at";
     for (const Mapping& mapping : mappings) {
         if (!mapping.executable || !mapping.inode)
             continue;
@@ -203,7 +207,7 @@ Context Kernel::context_for(pid_t pid)
 std::vector<SiteState> Kernel::attach(pid_t pid, std::span<const Site> sites, const std::vector<Mapping>& mappings)
 {
     std::vector<SiteState> states(sites.size());
-    if (names_.shows)
+    if (names_.shows && !options_.everyone)
         names_.of(pid, mappings);
     const Context context = context_for(pid);
     struct Group {
@@ -320,8 +324,8 @@ std::string Kernel::name_of(const ValueType& type, uint64_t number)
     if (type.kind == ValueKind::stack)
         return names_.of_stack(*maps_, number);
     // An address says nothing of whose it is.
-    return names_.processes.empty() ? fmt::format("0x{:x}", number)
-                                    : names_.processes.begin()->second->symbols.function(number);
+    return names_.processes.empty() || options_.everyone ? fmt::format("0x{:x}", number)
+                                                         : names_.processes.begin()->second->symbols.function(number);
 }
 
 Maps Kernel::read()

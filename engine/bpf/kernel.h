@@ -30,6 +30,7 @@ public:
     struct Options {
         pid_t only =
             0; ///< all hits are of this process, and no other runs into the probes; 0: of those that are attached
+        bool everyone = false;      ///< all hits count, whoever makes them
         bool follows = false;       ///< what they fork counts too
         bool return_probes = false; ///< exits that are not known may have a uretprobe, which replaces return addresses
         pid_t child = 0;            ///< what `cpid` gives

@@ -38,13 +38,6 @@ bool fits(const std::string& glob, const std::string& name)
     return fnmatch(glob.c_str(), name.c_str(), 0) == 0;
 }
 
-// A name that is not found here, and may be that of a library: "libc.so.6".
-bool only_a_name(const std::string& file)
-{
-    std::error_code error;
-    return file.find('/') == file.npos && !std::filesystem::exists(resolve(file), error);
-}
-
 // Whether the script's path and the process's path lead to the same file.
 bool same_file(const std::string& given, const std::string& mapped, const ProcessView& view)
 {
@@ -52,9 +45,7 @@ bool same_file(const std::string& given, const std::string& mapped, const Proces
     if (given == mapped)
         return true;
     if (only_a_name(given)) {
-        const std::string name = fs::path(mapped).filename();
-        return name == given || name.starts_with(given + ".so")                     // "libc", as bpftrace has it
-            || (given.find(".so.") != given.npos && name.starts_with(given + '.')); // a link for its version
+        return is_library(given, fs::path(mapped).filename());
     }
     std::error_code error;
     const std::string file = resolve(given);
@@ -206,6 +197,18 @@ uint8_t handled_faults(const ProcessView& view)
     const auto catches = [&](int signal) { return (caught >> (signal - 1) & 1) != 0; };
     return uint8_t(fault_division | (catches(SIGSEGV) || catches(SIGBUS) ? fault_memory : 0)
                    | (catches(SIGFPE) ? fault_floating : 0) | (catches(SIGILL) ? fault_illegal : 0));
+}
+
+bool only_a_name(const std::string& file)
+{
+    std::error_code error;
+    return file.find('/') == file.npos && !std::filesystem::exists(resolve(file), error);
+}
+
+bool is_library(const std::string& file, const std::string& name)
+{
+    return name == file || name.starts_with(file + ".so")
+        || (file.find(".so.") != file.npos && name.starts_with(file + '.')); // a link for its version
 }
 
 std::string resolve(const std::string& file)

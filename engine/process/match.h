@@ -19,6 +19,10 @@ namespace fastsdt::engine {
 /// The file that a script's FILE means. As in bpftrace: a name without a slash that is no file of the current directory is looked for in
 /// PATH; what is not found stays as it is.
 std::string resolve(const std::string& file);
+/// Whether FILE is no path and no program here, but may be a library's name: "libc.so.6", or "libc", as bpftrace has it.
+bool only_a_name(const std::string& file);
+/// Whether such a FILE means the library whose file has this name.
+bool is_library(const std::string& file, const std::string& name);
 
 /// For which signals that instructions may raise a process has a handler now: Fault. Always for divisions: few functions begin or end with
 /// one, and a handler that comes sees none of a stub, not even before we see the handler.

@@ -253,7 +253,8 @@ void as_tracer(const std::function<void()>& work)
 static bool is_stopping_child(pid_t pid)
 {
     siginfo_t info{};
-    return waitid(P_PID, static_cast<id_t>(pid), &info, WSTOPPED | WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_code == CLD_STOPPED;
+    return waitid(P_PID, static_cast<id_t>(pid), &info, WSTOPPED | WEXITED | WNOHANG | WNOWAIT) == 0
+        && info.si_code == CLD_STOPPED;
 }
 
 std::optional<uint64_t> stopped_at(pid_t pid)

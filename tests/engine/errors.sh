@@ -36,8 +36,8 @@ printf 'usdt:./app:shop:order\n{ @x = count( }\n' >script.bt
 error script.bt -- ./app
 expect "a file" "$(head -1 err)" 'script.bt:2:15: error: a value is wanted, and not "}"'
 
-error -e 'usdt:./app:shop:order { exit() }'
-grep -q '^fastsdt-trace: name a process with --pid, all that have a file with --exe, or a command after --: usdt:./app:shop:order is a probe of a program$' err || fail "$(cat err)"
+error -e 'usdt:*:shop:order { exit() }'
+grep -q '^fastsdt-trace: name a process with --pid, all that have a file with --exe, or a command after --: usdt:\*:shop:order is a probe of a program$' err || fail "$(cat err)"
 error -e 'BEGIN { exit() }' -p 1 -- ./app
 for pid in x 0 -1 99999999999; do
     error -e 'BEGIN { exit() }' -p $pid

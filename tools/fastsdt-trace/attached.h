@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // One process of a run: its sites are armed, looked at while it runs, and put back.
 #pragma once
-#include "bpf/kernel.h"
+#include "bpf/files.h"
 #include "options.h"
 #include "output.h"
 #include "profile.h"
@@ -38,7 +38,9 @@ struct Shared {
     std::unique_ptr<engine::bpf::Kernel> kernel = {}; ///< engine::Session::Options, as the next one
     bool all_in_kernel = false;
     std::unique_ptr<Profile> profile = {}; ///< where the script has profile probes
-    bool covers_files = false;             ///< what a COMMAND's descendants execute or load has its probes already
+    /// Of whoever executes or loads them: a COMMAND's descendants, or everyone.
+    std::optional<engine::bpf::FilesAttached> files = {};
+    bool covers_files() const { return files && files->all(); }
 
     engine::Session::Options session_options();
     void say_once(const std::string& sentence);

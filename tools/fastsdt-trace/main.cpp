@@ -107,7 +107,7 @@ void print_to(const std::string& path)
     std::cout.rdbuf(new __gnu_cxx::stdio_filebuf<char>(file, std::ios::out));
 }
 
-int trace(const Options& options)
+int trace(Options options)
 {
     try {
         engine::DebugFiles debug{engine::ProcessView(options.pid)};
@@ -136,9 +136,15 @@ int trace(const Options& options)
         if (!options.flight && engine::has_dump(script))
             give_up("dump() prints what --flight keeps, which is not given");
         if (!options.has_target()) {
-            for (const engine::Clause& clause : script.clauses)
-                if (clause.has_sites())
-                    give_up(fmt::format("{}: {} is a probe of a program", no_process, clause.probes[0].text));
+            const auto probes = engine::probes_with_sites(script);
+            const auto pattern = std::find_if(probes.begin(), probes.end(), [](const engine::Probe* probe) {
+                return probe->file.find_first_of("*?[") != std::string::npos;
+            });
+            options.everyone = !probes.empty() && options.engine != EngineChoice::bpftrace;
+            if (options.everyone
+                && (options.engine == EngineChoice::user || pattern != probes.end() || options.timeline))
+                give_up(fmt::format("{}: {} is a probe of a program", no_process,
+                                    (pattern != probes.end() ? *pattern : probes[0])->text));
             if (options.dry)
                 give_up("--dry-run shows the sites of a process: name it with --pid, or a command after --");
         }

@@ -361,6 +361,8 @@ void Processes::try_refused_again(Clock::time_point now)
 void Processes::take_up()
 {
     next_look_ = Clock::now() + look_period;
+    if (options_.everyone)
+        shared_.kernel->start();
     if (options_.one_process())
         attached_.at(0)->take_up();
     shared_.said_what_is_missing = shared_.said_what_is_missing || !options_.one_process();
@@ -448,6 +450,10 @@ std::vector<const Probe*> Processes::unmatched() const
     std::set<const Probe*> matched = gone_.matched;
     for (const auto& process : attached_)
         matched.insert(process->session().matcher().matched().begin(), process->session().matcher().matched().end());
+    if (options_.everyone)
+        for (const Probe* const probe : engine::probes_with_sites(script_))
+            if (!shared_.files->unmatched.contains(probe))
+                matched.insert(probe);
     return engine::unmatched_probes(script_, matched);
 }
 
@@ -456,6 +462,10 @@ Summary Processes::summary() const
     Summary summary = gone_.summary;
     for (const auto& process : attached_)
         process->count(summary);
+    if (options_.everyone)
+        for (size_t i = 0; i < shared_.files->sites.size(); ++i)
+            summary.count(shared_.files->sites[i], shared_.files->states[i],
+                          engine::is_recorded(shared_.files->states[i]));
     summary.dropped = seen_.dropped;
     summary.unread = seen_.unread;
     summary.lost = seen_.lost;
@@ -575,7 +585,7 @@ void Processes::find(bool first)
 void Processes::count_missed(bool at_end)
 {
     const size_t missed = finder_.take_missed(at_end);
-    gone_.summary.missed += shared_.covers_files ? 0 : missed;
+    gone_.summary.missed += shared_.covers_files() ? 0 : missed;
     gone_.summary.missed_more = finder_.take_lost() || gone_.summary.missed_more;
 }
 
@@ -609,7 +619,7 @@ void Processes::attach(pid_t pid, When when)
     } catch (const std::exception& error) {
         const bool has_gone = is_over(pid);
         if (told && has_gone)
-            gone_.summary.missed += !shared_.covers_files;
+            gone_.summary.missed += !shared_.covers_files();
         else if (options_.names(pid) || may_match(pid))
             refuse(pid, error);
         if (has_gone && !told)

@@ -120,12 +120,14 @@ private:
     // Somebody who looks on waits for that; what a script reads stays as it is.
     void say_armed()
     {
-        if (!isatty(STDERR_FILENO) || !options_.has_target() || options_.top)
+        if (!isatty(STDERR_FILENO) || !(options_.has_target() || options_.everyone) || options_.top)
             return;
         const Summary now = summary();
         const bool ends = !options_.command.empty() || options_.duration;
         say(fmt::format("{} of {} site{} armed{}{}", now.armed, now.sites, now.sites == 1 ? "" : "s",
-                        now.processes == 1 ? "" : fmt::format(" in {} processes", now.processes),
+                        options_.everyone        ? " in all processes"
+                            : now.processes == 1 ? ""
+                                                 : fmt::format(" in {} processes", now.processes),
                         ends ? "" : "; Ctrl-C ends"));
     }
 
@@ -415,6 +417,7 @@ std::string make_kernel(Shared& shared, pid_t pid)
         shared.kernel = std::make_unique<engine::bpf::Kernel>(
             shared.script,
             engine::bpf::Kernel::Options{.only = only ? pid : 0,
+                                         .everyone = options.everyone,
                                          .follows = options.follows(),
                                          .return_probes = options.return_probes,
                                          .child = options.command.empty() ? 0 : pid,
@@ -484,6 +487,30 @@ void refuse_unmatched(const engine::Script& script, const Session& session, cons
                             session.matcher().instead(*unmatched[0])));
 }
 
+// Without a process: the kernel counts in whoever has the files of the probes.
+void attach_for_everyone(Shared& shared)
+{
+    const Options& options = shared.options;
+    shared.all_in_kernel = true;
+    if (const std::string why = make_kernel(shared, 0); !why.empty())
+        give_up(options.engine == EngineChoice::kernel
+                    ? fmt::format("--engine kernel: {}", why)
+                    : fmt::format("{}; without any, the kernel counts the hits of all processes, and cannot: {}",
+                                  no_process, why));
+    shared.files = engine::bpf::attach_to_files(*shared.kernel, shared.script, shared.names);
+    for (const Probe* const probe : engine::probes_with_sites(shared.script)) {
+        const auto found = shared.files->unmatched.find(probe);
+        if (found == shared.files->unmatched.end() || shared.script.missing == engine::Script::Missing::ignore)
+            continue;
+        const std::string sentence = fmt::format("nothing matches {}: {}", probe->text, found->second);
+        if (is_error(shared.script, {probe}))
+            give_up(sentence);
+        say(sentence);
+    }
+    if (options.engine == EngineChoice::automatic)
+        say("engine kernel: no process is named, so the hits of all count");
+}
+
 } // namespace
 
 int run(const Options& options, const engine::Script& script)
@@ -504,6 +531,8 @@ int run(const Options& options, const engine::Script& script)
         if (options.command.empty())
             make_kernel_or_give_up(shared, options.pid, refused);
     }
+    if (options.everyone)
+        attach_for_everyone(shared);
     if (!options.one_process()) {
         if (options.dry)
             give_up("--dry-run shows one process: name it with --pid");
@@ -520,7 +549,7 @@ int run(const Options& options, const engine::Script& script)
     if (shared.all_in_kernel && !shared.kernel)
         make_kernel_or_give_up(shared, program.pid(), refused);
     if (shared.all_in_kernel && !options.command.empty() && options.follows())
-        shared.covers_files = engine::bpf::attach_to_files(*shared.kernel, script, shared.names);
+        shared.files = engine::bpf::attach_to_files(*shared.kernel, script, shared.names);
     auto session = std::make_unique<Session>(script, program.target(), shared.session_options());
     for (const std::string& trouble : session->matcher().troubles())
         say(trouble);
