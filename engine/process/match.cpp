@@ -7,6 +7,7 @@
 #include "elf/elf_file.h"
 #include "elf/exits.h"
 #include "elf/image.h"
+#include "elf/lines.h"
 #include "proc/threads.h"
 
 #include <fastsdt/recognize.h>
@@ -104,6 +105,8 @@ std::optional<uint64_t> address_in_file(const Probe& probe)
 // Whether a script names a function so.
 bool names_function(const Probe& probe, const std::string& name)
 {
+    if (!probe.source.empty())
+        return false;
     if (probe.source_name)
         return has_source_name(name, probe.name);
     const auto is_of_source = [&] {
@@ -296,12 +299,40 @@ size_t Matcher::number_of(const Probe& probe, const LiveFile& file, const Site& 
     const std::string& path = pattern(probe.file) ? file.path : probe.file;
     const std::string text = probe.kind == Probe::Kind::usdt
         ? fmt::format("usdt:{}:{}:{}", path, site.provider, site.name)
-        : fmt::format("{}:{}:{}{}", probe.kind == Probe::Kind::entry ? "uprobe" : "uretprobe", path, site.name,
-                      probe.offset ? fmt::format("+{}", probe.offset) : "");
+        : !probe.source.empty() ? fmt::format("uprobe:{}@{}", path, probe.name)
+                                : fmt::format("{}:{}:{}{}", probe.kind == Probe::Kind::entry ? "uprobe" : "uretprobe",
+                                              path, site.name, probe.offset ? fmt::format("+{}", probe.offset) : "");
     return names_.number_of(text, site, apart_);
 }
 
-bool Matcher::same_name(const Probe& probe, const LiveFile& file, const LiveSite& site) const
+// Of a probe that names no function: "0x401136", or a line's.
+const std::set<uint64_t>& Matcher::addresses(const Probe& probe, const std::string& path)
+{
+    const auto [found, fresh] = addresses_.try_emplace({&probe, path});
+    if (!fresh)
+        return found->second;
+    if (const auto address = address_in_file(probe))
+        found->second.insert(*address);
+    if (probe.source.empty())
+        return found->second;
+    Image::each(
+        view_.path(path),
+        [&](const Image& image) {
+            Lines lines(image);
+            const Lines::Places places = lines.places(probe.source, probe.line, probe.column);
+            found->second.insert(places.addresses.begin(), places.addresses.end());
+            if (!found->second.empty())
+                return;
+            misplaced_[&probe] = !places.has_file
+                ? fmt::format("{} has no debug information that tells lines of {}", path, probe.source)
+                : fmt::format("{} has no code of its own there{}", probe.name,
+                              places.next && probe.column == 0 ? fmt::format("; line {} has", places.next) : "");
+        },
+        [](const Error&) {}); // read_process() says it
+    return found->second;
+}
+
+bool Matcher::same_name(const Probe& probe, const LiveFile& file, const LiveSite& site)
 {
     if (probe.kind == Probe::Kind::usdt)
         return fits(probe.name, site.name);
@@ -309,8 +340,8 @@ bool Matcher::same_name(const Probe& probe, const LiveFile& file, const LiveSite
         const auto wanted = instructions_.find({&probe, file.path});
         return wanted != instructions_.end() && wanted->second.contains(site.address.value);
     }
-    if (const auto address = address_in_file(probe))
-        return site.entry && site.address == Vaddr(*address);
+    if (const auto& given = addresses(probe, file.path); !given.empty())
+        return site.entry && given.contains(site.address.value);
     return probe.offset == 0
         && (names_function(probe, site.name)
             || std::any_of(site.aliases.begin(), site.aliases.end(),
@@ -455,14 +486,14 @@ Unrecorded Matcher::unrecorded()
                 if (is_function(probe) && (!kind || probe.kind == *kind) && means(probe, path))
                     visit(probe);
     };
-    const auto function = [each](Probe::Kind kind) {
-        return [each, kind](const std::string& path, const Function& function) {
+    const auto function = [this, each](Probe::Kind kind) {
+        return [this, each, kind](const std::string& path, const Function& function) {
             std::string_view name;
             each(path, kind, [&](const Probe& probe) {
                 if (!name.empty() || probe.offset != 0)
                     return;
-                if (const auto address = address_in_file(probe))
-                    name = *address == function.address ? function.name : std::string_view();
+                if (const auto& given = addresses(probe, path); !given.empty())
+                    name = given.contains(function.address) ? function.name : std::string_view();
                 else
                     name = name_by(probe, function);
             });
@@ -486,10 +517,11 @@ Unrecorded Matcher::unrecorded()
         std::set<uint64_t> all;
         each(path, {}, [&](const Probe& probe) {
             std::set<uint64_t>& of_probe = instructions_[{&probe, path}];
-            const auto address = address_in_file(probe);
-            const Function* const function = address ? function_before(functions, *address) : nullptr;
-            if (address && (!function || function->address != *address))
-                of_probe.insert(*address);
+            const std::set<uint64_t>& given = addresses(probe, path);
+            for (const uint64_t address : given)
+                if (const Function* const before = function_before(functions, address);
+                    !before || before->address != address)
+                    of_probe.insert(address);
             if (probe.offset != 0)
                 for (const Function& one : functions) {
                     if (name_by(probe, one).empty())
@@ -501,7 +533,8 @@ Unrecorded Matcher::unrecorded()
                             fmt::format("{} has only {} bytes", shown_name(std::string(one.name)), one.size);
                 }
             all.merge(std::set(of_probe));
-            if (!address && !pattern(probe.name) && !near_.contains(&probe) && !any_of(functions, probe))
+            if (given.empty() && probe.source.empty() && !pattern(probe.name) && !near_.contains(&probe)
+                && !any_of(functions, probe))
                 find_near(probe, functions);
         });
         return all;

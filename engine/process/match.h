@@ -93,7 +93,8 @@ private:
     Unrecorded unrecorded();
     void find_stripped();
     static void share_patches(std::map<Key, Site>& sites);
-    bool same_name(const Probe& probe, const LiveFile& file, const LiveSite& site) const;
+    const std::set<uint64_t>& addresses(const Probe& probe, const std::string& path);
+    bool same_name(const Probe& probe, const LiveFile& file, const LiveSite& site);
     void find_near(const Probe& probe, const std::vector<Function>& functions);
     void match(const LiveFile& file, std::map<Key, Site>& sites, size_t clause, const Probe& probe);
     size_t number_of(const Probe& probe, const LiveFile& file, const Site& site);
@@ -109,6 +110,8 @@ private:
     std::set<const Probe*> matched_;
     std::map<const Probe*, std::set<std::string>> others_; // names of the same kind in the probe's files
     std::map<std::string, std::string> stripped_;          // files of functions that were not found: what they lack
+    std::map<std::pair<const Probe*, std::string>, std::set<uint64_t>>
+        addresses_; // by the process's file: those that are given
     std::map<std::pair<const Probe*, std::string>, std::set<uint64_t>>
         instructions_;                                          // by the process's file: that are no function's first
     std::map<const Probe*, std::string> misplaced_;             // why there is no instruction

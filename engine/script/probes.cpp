@@ -47,6 +47,28 @@ void take_offset(Probe& probe)
     probe.name.resize(plus);
 }
 
+// uprobe:FILE@SOURCE:LINE, uprobe:FILE@SOURCE:LINE:COLUMN. Both are numbers, which no function's name is.
+bool take_line(Probe& probe, const std::vector<std::string>& parts)
+{
+    const auto number = [&](size_t part, int& to) {
+        const char* const end = parts[part].data() + parts[part].size();
+        const auto [behind, error] = std::from_chars(parts[part].data(), end, to);
+        return error == std::errc() && behind == end && to > 0;
+    };
+    const size_t at = parts.size() < 3 ? std::string::npos : parts[1].rfind('@');
+    if (at == std::string::npos || parts.size() > 4 || !number(2, probe.line)
+        || (parts.size() == 4 && !number(3, probe.column)))
+        return false;
+    if (probe.kind == Probe::Kind::exit)
+        fail(probe.where, "a line of a source has no exits: uprobe:FILE@SOURCE:LINE");
+    probe.file = parts[1].substr(0, at);
+    probe.source = parts[1].substr(at + 1);
+    if (probe.file.empty() || probe.source.empty())
+        fail(probe.where, "a line is uprobe:FILE@SOURCE:LINE");
+    probe.name = probe.source + ':' + parts[2] + (probe.column ? ':' + parts[3] : "");
+    return true;
+}
+
 void file_and_name(Probe& probe, const std::string& file, const std::string& name)
 {
     if (name.empty())
@@ -138,6 +160,8 @@ Probe read_probe(const Token& token, const std::vector<std::string>& parameters,
         break;
     case Probe::Kind::entry:
     case Probe::Kind::exit:
+        if (take_line(probe, parts))
+            break;
         probe.source_name = parts.size() == 4 && (parts[2] == "cpp" || parts[2] == "rust");
         if (parts.size() != 3 && !probe.source_name)
             fail(token.where,

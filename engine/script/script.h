@@ -288,6 +288,8 @@ struct Probe {
     std::string provider, name; ///< globs; name: of the probe or the function
     bool source_name = false;   ///< entry, exit: `name` is the one that C++ or Rust has: cpp:"ns::f"
     uint64_t offset = 0;        ///< entry: of an instruction, in bytes behind the function's first
+    std::string source;         ///< entry: of a line of this source, and not of a function; `name` is "SOURCE:LINE"
+    int line = 0, column = 0;   ///< column 0: any
     uint64_t interval_us = 0;   ///< interval, profile
     std::string text;           ///< as written
     Span where;

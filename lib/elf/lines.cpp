@@ -307,4 +307,90 @@ std::optional<Line> Lines::at(uint64_t address)
     return Line{file, number};
 }
 
+Lines::Places Lines::places(std::string_view source, int line, int column)
+{
+    if (!state_)
+        open();
+    Places found;
+    if (!state_->dwarf || image_.relocatable())
+        return found;
+    const auto is_source = [&](const char* file) {
+        const std::string_view path = file ? file : "";
+        return path.ends_with(source) && (path.size() == source.size() || path[path.size() - source.size() - 1] == '/');
+    };
+    // Rows without instructions, at whose address another line's row stands, count where there is no other.
+    struct Lowest {
+        uint64_t address = UINT64_MAX, empty = UINT64_MAX;
+    };
+    std::map<Dwarf_Off, Lowest>
+        lowest; // by the function or its copy; of unknown ones each by itself, the empty ones together
+    const auto add = [&](Dwarf_Die& unit, Dwarf_Addr address, bool empty) {
+        Dwarf_Die* scopes = nullptr;
+        const int count = dwarf_getscopes(&unit, address, &scopes);
+        Dwarf_Off scope = empty ? 0 : ~address;
+        for (int i = 0; i < count; ++i)
+            if (const int tag = dwarf_tag(&scopes[i]); tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine) {
+                scope = dwarf_dieoffset(&scopes[i]);
+                break;
+            }
+        free(scopes);
+        const uint64_t here = address + state_->dwarf_bias - state_->bias;
+        uint64_t& known = empty ? lowest[scope].empty : lowest[scope].address;
+        known = std::min(known, here);
+    };
+    const auto look = [&](Dwarf_Die unit) {
+        Dwarf_Lines* lines = nullptr;
+        size_t count = 0;
+        if (!state_->afford(unit) || dwarf_getsrclines(&unit, &lines, &count) != 0) {
+            left_out_ |= state_->budget == 0;
+            return;
+        }
+        bool before = false; // the row before is of the line
+        for (size_t i = 0; i < count; ++i) {
+            Dwarf_Line* const row = dwarf_onesrcline(lines, i);
+            int number = 0, at = 0;
+            bool begins = false, ends = false;
+            Dwarf_Addr address = 0;
+            if (dwarf_lineno(row, &number) != 0 || dwarf_linecol(row, &at) != 0 || dwarf_lineaddr(row, &address) != 0
+                || dwarf_linebeginstatement(row, &begins) != 0 || dwarf_lineendsequence(row, &ends) != 0)
+                continue;
+            const bool of_source = !ends && is_source(dwarf_linesrc(row, nullptr, nullptr));
+            found.has_file = found.has_file || of_source;
+            const bool is_it = of_source && number == line && (column == 0 || at == column);
+            Dwarf_Addr end = 0;
+            const bool empty =
+                i + 1 < count && dwarf_lineaddr(dwarf_onesrcline(lines, i + 1), &end) == 0 && end == address;
+            if (is_it && !before && begins)
+                add(unit, address, empty);
+            if (of_source && number > line && (found.next == 0 || number < found.next))
+                found.next = number;
+            before = is_it && !empty && (before || begins);
+        }
+    };
+    // Units of that source first. Those of others may have lines of it too, of headers: they are looked at where it is none's.
+    std::vector<Dwarf_Off> others;
+    Dwarf_CU* cu = nullptr;
+    Dwarf_Die die;
+    uint8_t type = 0;
+    bool named = false;
+    while (dwarf_get_units(state_->dwarf, cu, &cu, nullptr, &type, &die, nullptr) == 0) {
+        if (type == DW_UT_type || type == DW_UT_split_type || type == DW_UT_partial)
+            continue;
+        if (!is_source(dwarf_diename(&die))) {
+            others.push_back(dwarf_dieoffset(&die));
+            continue;
+        }
+        named = true;
+        look(die);
+    }
+    for (const Dwarf_Off other : others)
+        if (!named && dwarf_offdie(state_->dwarf, other, &die))
+            look(die);
+    for (const auto& [scope, of_scope] : lowest)
+        if (of_scope.address != UINT64_MAX || scope != 0 || lowest.size() == 1)
+            found.addresses.push_back(of_scope.address != UINT64_MAX ? of_scope.address : of_scope.empty);
+    std::sort(found.addresses.begin(), found.addresses.end());
+    return found;
+}
+
 } // namespace fastsdt
