@@ -149,7 +149,7 @@ for e in trace["traceEvents"]:
         stacks[e["tid"]].append(e["name"])
         begun[e["name"]] += 1
     else:
-        stacks[e["tid"]].pop()
+        assert stacks[e["tid"]].pop() == e["name"]
 assert not any(stacks.values()) and named == set(stacks) and len(named) == 4
 for line in open("wanted"):
     name, count = line.split()

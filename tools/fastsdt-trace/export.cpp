@@ -66,6 +66,7 @@ public:
     void thread(size_t, const CtfReader::Thread& thread) override
     {
         who_ = fmt::format(R"("pid":{},"tid":{})", thread.pid, thread.tid);
+        open_.clear();
         for (const auto& [what, name] :
              {std::pair("process_name", &thread.process), std::pair("thread_name", &thread.thread)})
             if (!name->empty())
@@ -73,10 +74,17 @@ public:
     }
     void begin(size_t number, uint64_t ns, const Values& values) override
     {
+        open_.push_back(number);
         add(R"({{"ph":"B","cat":"function","name":{},{},"ts":{}{}}})", names_[number], who_, time(ns),
             arguments(number, values));
     }
-    void end(uint64_t ns) override { add(R"({{"ph":"E",{},"ts":{}}})", who_, time(ns)); }
+    void end(uint64_t ns) override
+    {
+        if (open_.empty())
+            return;
+        add(R"({{"ph":"E","name":{},{},"ts":{}}})", names_[open_.back()], who_, time(ns)); // speedscope wants the name
+        open_.pop_back();
+    }
     void instant(size_t number, uint64_t ns, const Values& values) override
     {
         add(R"({{"ph":"i","s":"t","cat":"probe","name":{},{},"ts":{}{}}})", names_[number], who_, time(ns),
@@ -128,6 +136,7 @@ private:
     std::vector<std::string> names_;               // by class, in quotes
     std::vector<std::vector<std::string>> fields_; // likewise
     std::string text_ = "{\"traceEvents\":[", who_;
+    std::vector<size_t> open_; // of the thread: calls that have not returned
     bool first_ = true;
 };
 
