@@ -91,6 +91,8 @@ public:
     /// Has the process wait, for a bounded time, when its dynamic linker has mapped modules and runs none of their
     /// constructors yet: from the next arm() on. Not where no library would change anything.
     void watch_loader();
+    /// Something that its stubs depend on may change without the kernel telling of it: filters of system calls, handlers of signals, its stack.
+    bool is_to_be_watched() const { return calls_wanted_ || symbols_ || arming_.faults() != 0; }
     /// Has the process, and what it forks, wait before it executes another program: from the next arm() on. Not where stubs may make no
     /// system calls, nor where the script means the same instruction.
     void watch_executing() { wants_executing_ = !options_.all_in_kernel; }

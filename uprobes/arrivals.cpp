@@ -75,8 +75,7 @@ void Arrivals::read(PerfRing& ring, std::vector<Event>& to)
             lost_ = true;
         } else if (header.type == PERF_RECORD_FORK) { // pid, ppid, tid, ptid, time
             event.parent = PerfRing::number_at<pid_t>(record, 12);
-            if (event.parent != event.pid) // a thread else
-                to.push_back(std::move(event));
+            to.push_back(std::move(event));
         } else if (header.type
                    == PERF_RECORD_MMAP2) { // pid, tid, addr, len, pgoff, maj, min, ino, generation, prot, flags, name
             constexpr size_t inode_at = 48, name_at = 72;

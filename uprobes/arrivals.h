@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Which processes map executable files and which fork, told by the kernel: also those that live too short to be found in /proc.
+// Which processes map executable files, fork or start threads, told by the kernel: also those that live too short to be found in /proc.
 #pragma once
 #include "base/descriptor.h"
 #include "perf_ring.h"
@@ -29,7 +29,7 @@ public:
     struct Event {
         uint64_t time = 0; ///< CLOCK_MONOTONIC, ns
         pid_t pid = 0;     ///< in this process's pid namespace
-        pid_t parent = 0;  ///< that has forked `pid`; 0: `pid` has mapped a file
+        pid_t parent = 0;  ///< that has forked `pid`, or `pid` itself: it has started a thread; 0: it has mapped a file
         uint64_t inode = 0;
         std::string file; ///< its path, as the process has it
     };

@@ -33,7 +33,7 @@ std::vector<std::string> modules_of(const std::vector<Mapping>& mappings)
 
 Follow::Follow(ProcessView& view) : view_(view), modules_(modules_of(view.mappings())) {}
 
-Follow::News Follow::news()
+Follow::News Follow::news(bool told)
 {
     News news;
     if (is_gone()) {
@@ -41,6 +41,8 @@ Follow::News Follow::news()
         news.ended = !news.executed;
         return news;
     }
+    if (told)
+        return news;
     news.ended = living_thread(view_.pid()) == 0;
     if (news.ended)
         return news;

@@ -23,7 +23,8 @@ public:
             false; ///< another program: everything of ours is gone with the old one's memory, and this follows nobody any more
         bool ended = false;
     };
-    News news();
+    /// @param told  nothing has been mapped since the last look, and whoever asks hears of the process's end: so only `executed` is looked for
+    News news(bool told = false);
     /// As of the last news(); at first, of the constructor.
     const std::vector<std::string>& modules() const { return modules_; }
     /// Whether the program that it executed when it was last looked at has lost its memory: it ends, or executes another.

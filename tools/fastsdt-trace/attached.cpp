@@ -18,6 +18,8 @@ using engine::State;
 
 namespace {
 
+constexpr auto quiet_period = std::chrono::seconds(1); ///< for processes of which the kernel tells nothing new
+
 double seconds(Attached::Clock::duration time)
 {
     return std::chrono::duration<double>(time).count();
@@ -207,16 +209,22 @@ void Attached::look_for_unanswered()
     shared_.say_once("other programs were executed while this tool did not answer: their hits may be missing");
 }
 
-void Attached::look()
+void Attached::look(bool changed)
 {
     if (over_)
         return;
+    // That a process ends is told by its descriptor. A new filter of system calls or a handler, which stubs have to heed, nobody tells of.
+    changed = changed || looked_ == Clock::time_point();
+    const auto now = Clock::now();
+    if (!changed && !session_->is_to_be_watched() && !only_forks_ && now - looked_ < quiet_period)
+        return;
+    looked_ = now;
     if (only_forks_) {
         over_ = !is_outlived();
         return;
     }
     if (!executed_)
-        attempt([&] { news(); });
+        attempt([&] { news(false, !changed); });
     attempt([&] { session_->follow_stack(); });
     attempt([&] { session_->free_slots(); });
     attempt([&] { look_for_forks(false); });
@@ -273,9 +281,9 @@ void Attached::match_and_arm(bool waits)
 }
 
 // @param waits  the process, until its sites are armed
-void Attached::news(bool waits)
+void Attached::news(bool waits, bool told)
 {
-    const auto news = follow_->news();
+    const auto news = follow_->news(told && caught_up_);
     if (news.ended)
         return;
     attempt([&] {

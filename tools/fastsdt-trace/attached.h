@@ -82,7 +82,8 @@ public:
     /// Whether it, or what it has forked, has executed another program without waiting for us: that is a loss.
     void look_for_unanswered();
     /// Looks at what has become of it. To be done often.
-    void look();
+    /// @param changed  it may have mapped a file, forked or started a thread since the last look: else it is looked at when more may have happened
+    void look(bool changed = true);
     /// Looks at the sites; if the process ends meanwhile, the former states stay. A site that has lost its jump is armed
     /// again: its module was unmapped and mapped at the same place, or a kernel's probe has come and gone.
     void verify();
@@ -116,7 +117,7 @@ private:
     void keep(const std::vector<engine::SiteState>& seen, bool may_be_late = false);
     void match_and_arm(bool waits = false);
     void take_up_next();
-    void news(bool waits = false);
+    void news(bool waits = false, bool told = false);
     void disarm();
     void look_for_forks(bool now);
     bool is_outlived();
@@ -134,7 +135,7 @@ private:
     const Descriptor process_;
     std::vector<engine::SiteState> states_; // when they were last seen
     std::vector<char> waited_, late_;       // by site: see keep()
-    Clock::time_point start_, covered_since_;
+    Clock::time_point start_, covered_since_, looked_;
     bool over_ = false;
     bool ended_ = false, executed_ = false, fresh_program_ = false;
     bool only_forks_ = false;  // the process has ended, and followed children live on

@@ -118,6 +118,8 @@ bool Finder::hear()
         return false;
     bool news = false;
     const std::vector<Arrivals::Event> events = arrivals_->take();
+    if (arrivals_->take_lost())
+        lost_ = lost_changes_ = true;
     // Looked up behind the events: a file that replaces another is there before anybody maps it. A busy machine maps thousands a second.
     std::vector<uint64_t> inodes;
     for (const std::string& exe : selection_.exes) {
@@ -125,6 +127,10 @@ bool Finder::hear()
         inodes.push_back(!events.empty() && stat(exe.c_str(), &status) == 0 ? status.st_ino : 0);
     }
     for (const Arrivals::Event& event : events) {
+        if (const pid_t changed = event.parent ? event.parent : event.pid; settled_.contains(changed))
+            changed_.insert(changed);
+        if (event.parent == event.pid)
+            continue;
         if (event.parent) {
             forked_ = forked_ || tree_.contains(event.parent) || of_wanted_file_.contains(event.parent);
             if (tree_.contains(event.parent)) {

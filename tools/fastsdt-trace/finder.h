@@ -50,7 +50,15 @@ public:
     /// When the kernel has told of it as wanted. It is no longer one that may be missed.
     std::optional<std::chrono::steady_clock::time_point> take_told(pid_t pid);
     /// The kernel could not tell of all: how many were missed is not known.
-    bool take_lost() { return arrivals_ && arrivals_->take_lost(); }
+    bool take_lost() { return std::exchange(lost_, false); }
+    bool has_lost() const { return lost_; }
+
+    /// Of traced processes, those that have mapped a file, forked or started a thread since the last call. Empty: that is not told, or not of all.
+    std::optional<std::set<pid_t>> take_changed()
+    {
+        std::set<pid_t> changed = std::exchange(changed_, {});
+        return !arrivals_ || std::exchange(lost_changes_, false) ? std::nullopt : std::optional(std::move(changed));
+    }
 
     /// From now on descendants of this process are found.
     void add_root(pid_t pid);
@@ -93,7 +101,8 @@ private:
     std::set<pid_t> settled_;                                     // settle()
     std::map<pid_t, std::chrono::steady_clock::time_point> told_; // and what the script means, then
     std::set<pid_t> ended_; // before the last find(): all of them was told before the next one
-    bool forked_ = false;
+    std::set<pid_t> changed_;
+    bool forked_ = false, lost_ = false, lost_changes_ = false;
     size_t selected_ = 0;
 };
 

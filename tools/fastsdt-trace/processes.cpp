@@ -36,7 +36,7 @@ namespace {
 
 constexpr auto look_period = std::chrono::milliseconds(100); ///< for modules and processes that come and go
 constexpr auto hear_period = std::chrono::milliseconds(10);  ///< while others work
-constexpr auto told_period = std::chrono::seconds(1);        ///< for processes that the kernel tells of
+constexpr auto told_period = std::chrono::seconds(10);       ///< for processes that the kernel tells of
 constexpr auto busy_period = std::chrono::seconds(10); ///< for processes that another tracer has: a try takes seconds
 
 // Several descriptors for each process.
@@ -485,11 +485,13 @@ Summary Processes::summary() const
 void Processes::look()
 {
     const auto begin = Clock::now();
-    bool due = finder_.take_forked() || !finder_.is_told_of_all() || begin - last_look_ >= told_period;
+    bool due =
+        finder_.take_forked() || finder_.has_lost() || !finder_.is_told_of_all() || begin - last_look_ >= told_period;
+    const auto changed = finder_.take_changed();
     for (const auto& process : attached_) {
         if (is_executing(process->pid()))
             continue;
-        process->look();
+        process->look(!changed || changed->contains(process->pid()));
         due = due || process->has_fresh_program();
         hear();
     }
