@@ -235,13 +235,14 @@ private:
             into(made.otherwise, [&] { alone(made.otherwise, *choice->no, choice->no->where); });
             return put(to, std::move(made));
         }
-        if (const auto* const call = std::get_if<ast::Call>(&e.node))
+        if (const auto* const call = std::get_if<ast::Call>(&e.node)) {
             if (macro_for(*call, where)) {
                 expand(*call, where, false);
                 return;
-            } else if (!function_of(call->name) && !builtin_of(call->name)) {
-                return this->call(to, *call, where);
             }
+            if (!function_of(call->name) && !builtin_of(call->name))
+                return this->call(to, *call, where);
+        }
         if (const auto* const block = std::get_if<ast::BlockValue>(&e.node))
             return statements(to, block->body);
         Statement made = statement(Statement::Kind::value, where);
