@@ -15,6 +15,7 @@
 #include <set>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -144,10 +145,22 @@ bool FilesAttached::all() const
 FilesAttached attach_to_files(Kernel& kernel, const Script& script, ProbeNames& names)
 {
     FilesAttached attached;
-    std::map<std::string, std::vector<const Probe*>> files;
+    struct File {
+        std::string path; // not resolved: /proc/PID/root/... leads to another process's files
+        std::vector<const Probe*> probes;
+    };
+    std::map<std::pair<dev_t, ino_t>, File> files;
+    const auto want = [&](const std::string& path, const Probe* probe) {
+        struct stat status{};
+        if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
+            attached.unmatched[probe] = fmt::format("there is no file {}", path);
+            return;
+        }
+        File& file = files[{status.st_dev, status.st_ino}];
+        file.path = std::filesystem::absolute(path).lexically_normal();
+        file.probes.push_back(probe);
+    };
     for (const Probe* const probe : probes_with_sites(script)) {
-        std::error_code error;
-        const std::string path = resolve(probe->file);
         if (probe->file.find_first_of("*?[") != std::string::npos)
             attached.unmatched[probe] = fmt::format("{} is a pattern, and no file", probe->file);
         else if (uses(script, Value::symbol))
@@ -158,17 +171,17 @@ FilesAttached attach_to_files(Kernel& kernel, const Script& script, ProbeNames& 
                 attached.unmatched[probe] =
                     fmt::format("there is no program and no library {} where the system has them", probe->file);
             for (const std::string& library : found)
-                files[library].push_back(probe);
-        } else if (!std::filesystem::is_regular_file(path, error))
-            attached.unmatched[probe] = fmt::format("there is no file {}", probe->file);
-        else
-            files[std::filesystem::canonical(path, error)].push_back(probe);
+                want(library, probe);
+        } else {
+            want(resolve(probe->file), probe);
+        }
     }
     std::set<const Probe*> matched;
-    for (const auto& [file, probes] : files) {
+    for (const auto& [inode, file] : files) {
+        const std::vector<const Probe*>& probes = file.probes;
         std::string why;
         try {
-            const Holder holder(file, why);
+            const Holder holder(file.path, why);
             if (holder.pid() != 0) {
                 ProcessView view(holder.pid());
                 Matcher matcher(script, view, names, true);

@@ -92,6 +92,54 @@ grep -q '^@: [1-9]' maps && [ "$status" = 0 ] || fail "libc: $(cat maps err)"
 exec 3>&- 4<&- 5<&-
 wait "$pid"
 
+# A program of a container: another root, and a mount of its own. Here there is another program of that name.
+gcc -O2 -I"$INCLUDE" -static -x c - -o contained <<'END'
+#include <fastsdt.h>
+#include <stdio.h>
+__attribute__((noinline)) void contained(long n)
+{
+    FASTSDT(c, hit, n);
+}
+int main(void)
+{
+    for (char line[16]; fgets(line, sizeof line, stdin);) {
+        contained(3);
+        puts("did");
+        fflush(stdout);
+    }
+    return 0;
+}
+END
+mkdir jail
+cp app jail/program
+for how in "chroot jail /program" "unshare -m sh -c 'mount -t tmpfs none jail && cp contained jail/program && exec jail/program'"; do
+    rm -f in answers report
+    mkfifo in answers report
+    [ "$how" != "chroot jail /program" ] || cp contained jail/program
+    case $how in
+    chroot*) root=/program ;;
+    *) root=$PWD/jail/program && cp app jail/program ;;
+    esac
+    eval "$how" <in >answers &
+    exec 3>in 4<answers
+    did
+    for process in /proc/[0-9]*; do
+        case "$(readlink "$process/fd/0" "$process/exe" 2>/dev/null)" in "$PWD/in"*/program) pid=${process#/proc/} ;; esac
+    done
+    fastsdt-trace -e "interval:ms:10 { printf(\"armed\\n\"); } uprobe:/proc/$pid/root$root:contained { @in = sum(arg0); } usdt:/proc/$pid/root$root:c:hit { @hit = sum(arg0); }" >report 2>err 3>&- 4<&- &
+    tracer=$!
+    exec 5<report
+    armed
+    did
+    kill -INT $tracer
+    report
+    expect "$how: $(cat err)" "$status $(grep . maps)" "0 @hit: 3
+@in: 3
+sites 2 of 2 armed (2 by the kernel); dropped 0"
+    exec 3>&- 4<&- 5<&-
+    wait
+done
+
 # refused TEXT OPTIONS...
 refused() {
     local text=$1 status=0

@@ -28,7 +28,7 @@ constexpr unsigned arm64_registers = 31; ///< and sp
 std::optional<unsigned> register_of(const std::string& name)
 {
     if (own_arch == Arch::x86_64) {
-        if (name == "ip")
+        if (name == "ip" || name == "pc")
             return at_site;
         const auto* const found = std::find(x86_registers.begin(), x86_registers.end(), name);
         return found != x86_registers.end() ? std::optional(unsigned(found - x86_registers.begin())) : std::nullopt;
