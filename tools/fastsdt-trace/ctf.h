@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace fastsdt::trace_tool {
@@ -35,6 +36,9 @@ struct CtfClass {
     auto operator<=>(const CtfClass&) const = default;
 };
 
+/// What a trace says of itself, beside its events: the report's last lines, for example. Keys are words.
+using CtfNotes = std::vector<std::pair<std::string, std::string>>;
+
 /// A clock's value is cycles; `offset_s` seconds and `offset` cycles more are since 1970.
 struct CtfClock {
     uint64_t frequency = 0, offset_s = 0, offset = 0;
@@ -59,7 +63,8 @@ private:
 class CtfWriter {
 public:
     /// Makes a folder beside the one that is wanted. Throws Unusable, also if that is there already.
-    explicit CtfWriter(const std::string& folder);
+    /// @param passing  it never has that name, and goes with the writer
+    explicit CtfWriter(const std::string& folder, bool passing = false);
     CtfWriter(const CtfWriter&) = delete;
     CtfWriter& operator=(const CtfWriter&) = delete;
     /// Removes what finish() has not renamed. So does the end of the program by exit().
@@ -85,12 +90,13 @@ public:
     /// Makes the folder what it would be if this was all, under the name that it has until finish(): whoever is killed leaves that. Throws Unusable.
     void write_so_far(std::span<const CtfClass> classes, const CtfClock& clock);
     /// The same, and gives the folder its name. Throws Unusable.
-    void finish(std::span<const CtfClass> classes, const CtfClock& clock);
+    void finish(std::span<const CtfClass> classes, const CtfClock& clock, CtfNotes notes = {});
 
     uint64_t events() const { return events_; }
     uint64_t bytes() const { return written_; } ///< of the streams
     size_t streams() const { return streams_.size(); }
-    const std::string& folder() const { return folder_; }
+    /// Where it is after finish().
+    const std::string& folder() const { return passing_ ? fresh_ : folder_; }
 
 private:
     static constexpr size_t most_header = 14;
@@ -102,7 +108,9 @@ private:
     [[noreturn]] void fail(int error) const;
 
     std::string folder_, fresh_; // fresh_: where it is until finish()
-    std::string uuid_;           // 16 bytes
+    bool passing_;
+    CtfNotes notes_;
+    std::string uuid_; // 16 bytes
     std::deque<CtfStream> streams_;
     uint64_t events_ = 0, written_ = 0;
     size_t held_ = 0; // bytes of all streams' buffers

@@ -128,9 +128,11 @@ CtfReader::CtfReader(const std::string& folder) : folder_(folder)
             thread.process = packet.process;
             thread.thread = packet.thread;
             thread.discarded = packet.discarded;
+            thread.bytes += packet.events.size();
             if (first && (begin_ == 0 || ns(packet.begin) < begin_))
                 begin_ = ns(packet.begin);
             first = false;
+            end_ = std::max(end_, ns(packet.end));
         });
         threads_.push_back(std::move(thread));
     }
@@ -152,8 +154,16 @@ void CtfReader::read_metadata()
     bool ours = false;
     for (std::string line; std::getline(in, line);) {
         Words words(line);
-        if (line.starts_with("env { tracer_name = \"fastsdt-trace\"; ")) {
+        if (words.accept("env { tracer_name = \"fastsdt-trace\"; ")) {
             ours = true;
+            while (words.good && !words.accept("};")) {
+                const std::string key = words.until(' ');
+                words.expect(" = ");
+                notes_.emplace_back(key, words.quoted());
+                words.expect("; ");
+            }
+            if (!words.good)
+                fail("metadata", not_ours);
         } else if (words.accept("clock { name = tsc; uuid = ")) {
             words.quoted();
             words.expect("; description = ");
@@ -204,6 +214,7 @@ void CtfReader::each_packet(const std::string& file, const std::function<void(co
             fail(file, damaged);
         Packet packet;
         packet.begin = number(32, 8);
+        packet.end = number(32 + 8, 8);
         packet.discarded = number(32 + 5 * 8, 8);
         packet.pid = static_cast<int32_t>(number(32 + 6 * 8, 4));
         packet.tid = static_cast<int32_t>(number(32 + 6 * 8 + 4, 4));
@@ -260,6 +271,31 @@ void CtfReader::read(const Thread& thread, const Visit& visit) const
             visit(id, ns(clock), values);
         }
     });
+}
+
+std::vector<Drawn> drawn_of(const std::vector<CtfClass>& classes)
+{
+    std::vector<Drawn> drawn;
+    std::map<std::string, size_t> functions; // by file and name
+    for (const CtfClass& one : classes) {
+        Drawn& found = drawn.emplace_back();
+        found.name = found.plain = one.name;
+        found.has_end = !one.probe.starts_with(without_end);
+        const std::string probe = one.probe.substr(found.has_end ? 0 : without_end.size());
+        const size_t kind = std::min(probe.find(':'), probe.size()), name = probe.rfind(':');
+        if (name != probe.npos && name > kind)
+            found.file = probe.substr(kind + 1, name - kind - 1);
+        const std::string word = probe.substr(0, kind);
+        if (word != "uprobe" && word != "uretprobe")
+            continue;
+        found.plain = one.name.substr(std::min(one.name.size(), word.size() + 1));
+        if (!found.has_end)
+            continue;
+        found.kind = word == "uprobe" ? Drawn::Kind::begin : Drawn::Kind::end;
+        found.name = found.plain;
+        found.function = functions.try_emplace(probe.substr(kind), functions.size()).first->second;
+    }
+    return drawn;
 }
 
 } // namespace fastsdt::trace_tool

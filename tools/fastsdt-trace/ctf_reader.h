@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -20,10 +21,13 @@ public:
         int64_t pid = 0, tid = 0;
         std::string process, thread; ///< names, as they were at last
         uint64_t discarded = 0;
+        uint64_t bytes = 0; ///< of its events
     };
     const std::vector<Thread>& threads() const { return threads_; }
     const std::vector<CtfClass>& classes() const { return classes_; }
     uint64_t begin() const { return begin_; } ///< of the first event: nanoseconds since 1970
+    uint64_t end() const { return end_; }     ///< of the last event
+    const CtfNotes& notes() const { return notes_; }
 
     struct Value {
         uint64_t number = 0;
@@ -35,7 +39,7 @@ public:
 
 private:
     struct Packet {
-        uint64_t begin = 0, discarded = 0;
+        uint64_t begin = 0, end = 0, discarded = 0;
         int64_t pid = 0, tid = 0;
         std::string process, thread;
         std::vector<std::byte> events;
@@ -49,7 +53,19 @@ private:
     CtfClock clock_;
     std::vector<CtfClass> classes_;
     std::vector<Thread> threads_;
-    uint64_t begin_ = 0;
+    uint64_t begin_ = 0, end_ = 0;
+    CtfNotes notes_;
 };
+
+/// What events of a class are: a call's begin or end, or a moment.
+struct Drawn {
+    enum class Kind { begin, end, instant } kind = Kind::instant;
+    std::string name;
+    size_t function = 0;    ///< the same for entry and exits
+    bool has_end = true;    ///< an entry without: `kind` is a moment's
+    std::string plain = {}; ///< the function's name, or the probe's
+    std::string file = {};
+};
+std::vector<Drawn> drawn_of(const std::vector<CtfClass>& classes);
 
 } // namespace fastsdt::trace_tool

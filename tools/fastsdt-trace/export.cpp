@@ -28,13 +28,6 @@ namespace {
 
 using Values = std::vector<CtfReader::Value>;
 
-/// How an event is drawn.
-struct Drawn {
-    enum class Kind { begin, end, instant } kind = Kind::instant;
-    std::string name;
-    size_t function = 0; ///< the same for entry and exits
-};
-
 class Format {
 public:
     virtual ~Format() = default;
@@ -253,28 +246,6 @@ private:
     uint64_t sequence_ = 0, last_ = 0;
     std::set<size_t> said_; // classes
 };
-
-std::vector<Drawn> drawn_of(const std::vector<CtfClass>& classes)
-{
-    std::vector<Drawn> drawn;
-    std::map<std::string, size_t> functions; // by file and name
-    for (const CtfClass& one : classes) {
-        if (one.probe.starts_with(without_end)) {
-            drawn.push_back({Drawn::Kind::instant, one.name});
-            continue;
-        }
-        const size_t kind = one.probe.find(':');
-        const std::string word = one.probe.substr(0, kind);
-        Drawn found{Drawn::Kind::instant, one.name};
-        if (word == "uprobe" || word == "uretprobe") {
-            found.kind = word == "uprobe" ? Drawn::Kind::begin : Drawn::Kind::end;
-            found.name = one.name.substr(std::min(one.name.size(), word.size() + 1));
-            found.function = functions.try_emplace(one.probe.substr(kind), functions.size()).first->second;
-        }
-        drawn.push_back(std::move(found));
-    }
-    return drawn;
-}
 
 } // namespace
 

@@ -92,21 +92,31 @@ void CallTable::close(Thread& thread, const CallStack::Call& call, uint64_t end,
     if (--thread.open[call.function] == 0) // the outer calls of a recursion have the inner ones in them
         function.total += time;
     unfinished_ += !returned;
+    if (ended)
+        ended(thread, call, end);
+}
+
+std::vector<size_t> CallTable::order() const
+{
+    std::vector<size_t> order;
+    for (size_t i = 0; i < functions_.size(); ++i)
+        if (functions_[i].calls)
+            order.push_back(i);
+    std::sort(order.begin(), order.end(), [&](size_t first, size_t second) {
+        const Function &a = functions_[first], &b = functions_[second];
+        const bool a_lacks = a.timed == 0, b_lacks = b.timed == 0;
+        return std::tie(a_lacks, b.self, a.name, a.file) < std::tie(b_lacks, a.self, b.name, b.file);
+    });
+    return order;
 }
 
 void CallTable::print(std::ostream& out, uint64_t frequency, bool json) const
 {
-    std::vector<const Function*> order;
-    for (const Function& function : functions_)
-        if (function.calls)
-            order.push_back(&function);
-    std::sort(order.begin(), order.end(), [](const Function* a, const Function* b) {
-        const bool a_lacks = a->timed == 0, b_lacks = b->timed == 0;
-        return std::tie(a_lacks, b->self, a->name, a->file) < std::tie(b_lacks, a->self, b->name, b->file);
-    });
+    const std::vector<size_t> order = this->order();
     const auto ns = [&](double cycles) { return cycles * 1e9 / static_cast<double>(frequency); };
     if (json) {
-        for (const Function* f : order) {
+        for (const size_t number : order) {
+            const Function* const f = &functions_[number];
             const auto time = [&](double cycles) { return f->timed ? nlohmann::json(ns(cycles)) : nlohmann::json(); };
             out << nlohmann::json({{"type", "function"},
                                    {"data",
@@ -125,7 +135,8 @@ void CallTable::print(std::ostream& out, uint64_t frequency, bool json) const
     }
     out << fmt::format("{:>10}  {:>10}  {:>10}  {:>10}  {:>10}  {:>10}  {}\n", "calls", "total   ", "self   ", "min   ",
                        "mean   ", "max   ", "function");
-    for (const Function* f : order) {
+    for (const size_t number : order) {
+        const Function* const f = &functions_[number];
         out << fmt::format("{:>10}", f->calls);
         for (const double cycles :
              {static_cast<double>(f->total), static_cast<double>(f->self), static_cast<double>(f->least),

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <ostream>
 #include <string>
@@ -35,23 +36,31 @@ public:
         ++functions_[function].calls;
         functions_[function].has_no_end = true;
     }
+    /// A hit that is no call.
+    void moment(size_t function) { ++functions_[function].calls; }
     void leave(Thread& thread, size_t function, uint64_t clock);
     /// Nothing more will come of it.
     void end(Thread& thread);
 
-    uint64_t unfinished() const { return unfinished_; } ///< calls that did not return
-    uint64_t unknown() const { return unknown_; }       ///< exits of calls whose entry was not seen
-
-    /// By self time; functions without any time at the end. @param frequency  of the clock
-    void print(std::ostream& out, uint64_t frequency, bool json) const;
-
-private:
     struct Function {
         std::string name, file;
         uint64_t calls = 0, timed = 0, total = 0, self = 0, least = UINT64_MAX, most = 0;
         bool has_no_end = false; ///< some of its exits may be told all the same
         uint64_t sum = 0;        ///< of all calls' times, also of those within others of the same function
     };
+    const std::vector<Function>& functions() const { return functions_; } ///< by number
+    /// Those that were called: by self time; functions without any time at the end.
+    std::vector<size_t> order() const;
+    /// Told of each call that has ended, the innermost first. May be empty.
+    std::function<void(Thread& thread, const CallStack::Call& call, uint64_t end)> ended;
+
+    uint64_t unfinished() const { return unfinished_; } ///< calls that did not return
+    uint64_t unknown() const { return unknown_; }       ///< exits of calls whose entry was not seen
+
+    /// In this order. @param frequency  of the clock
+    void print(std::ostream& out, uint64_t frequency, bool json) const;
+
+private:
     void close(Thread& thread, const CallStack::Call& call, uint64_t end, bool returned);
 
     std::vector<Function> functions_;

@@ -12,6 +12,7 @@
 #include "process/debug_types.h"
 #include "process/outside.h"
 #include "record.h"
+#include "report.h"
 #include "run.h"
 #include "say.h"
 #include "serve.h"
@@ -36,7 +37,24 @@
 
 namespace fastsdt::trace_tool {
 
+namespace {
+std::vector<std::string> sentences;
+constexpr size_t most_sentences = 1000;
+} // namespace
+
+const std::vector<std::string>& said()
+{
+    return sentences;
+}
+
 void say(const std::string& message)
+{
+    tell(message);
+    if (sentences.size() < most_sentences)
+        sentences.push_back(message);
+}
+
+void tell(const std::string& message)
 {
     std::fputs(fmt::format("fastsdt-trace: {}\n", printable(message)).c_str(), stderr); // nobody may read it
 }
@@ -223,6 +241,8 @@ int main(int argc, char** argv)
         }
         if (options.exported)
             return export_trace(*options.exported);
+        if (options.reported)
+            return report(*options.reported);
         if (!options.serve)
             return trace(options);
 #ifdef FASTSDT_SERVE

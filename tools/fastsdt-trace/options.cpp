@@ -5,6 +5,7 @@
 
 #include "base/demangle.h"
 #include "base/nearest.h"
+#include "base/output_file.h"
 #include "base/search_path.h"
 #include "base/similar_option.h"
 #include "base/unusable.h"
@@ -46,10 +47,10 @@ struct Given {
     std::vector<std::string> scripts; ///< of serve
     ServeOptions serve;
     Timeline timeline;
-    Export exported;
+    Export exported, reported;
     Top top;
     CLI::App *latency_command = nullptr, *serve_command = nullptr, *record_command = nullptr,
-             *functions_command = nullptr, *export_command = nullptr, *top_command = nullptr;
+             *functions_command = nullptr, *export_command = nullptr, *top_command = nullptr, *report_command = nullptr;
     CLI::Option* list = nullptr;
     std::string search;
     DebugPlaces debug;
@@ -103,6 +104,12 @@ class Help : public CLI::Formatter {
         if (app->get_name() == "export")
             return "Usage: fastsdt-trace export DIR -o FILE.json\n"
                    "       fastsdt-trace export DIR -o FILE.pftrace\n";
+        if (app->get_name() == "report")
+            return "Usage: fastsdt-trace report [OPTIONS] -o FILE.html [--functions PATTERN] [--probes PATTERN] -- "
+                   "COMMAND...\n"
+                   "       fastsdt-trace report [OPTIONS] -o FILE.html [--functions PATTERN] [--probes PATTERN] -p "
+                   "PID\n"
+                   "       fastsdt-trace report -o FILE.html DIR\n";
         if (app->get_name() == "latency")
             return "Usage: fastsdt-trace latency [OPTIONS] PROBE PROBE -p PID\n"
                    "       fastsdt-trace latency [OPTIONS] FUNCTION -- COMMAND...\n";
@@ -113,6 +120,7 @@ class Help : public CLI::Formatter {
                "       fastsdt-trace record [OPTIONS] -o DIR [--functions PATTERN] [--probes PATTERN] -p PID\n"
                "       fastsdt-trace functions [OPTIONS] -p PID\n"
                "       fastsdt-trace top [OPTIONS] -p PID\n"
+               "       fastsdt-trace report [OPTIONS] -o FILE.html -p PID\n"
                "       fastsdt-trace export DIR -o FILE\n"
                "       fastsdt-trace serve --config FILE\n"
                "       fastsdt-trace serve [OPTIONS] --exe FILE SCRIPT...\n"
@@ -143,6 +151,20 @@ void add_timelines(CLI::App& app, Given& given)
     patterns(functions, "--functions", given.timeline.functions, "Only these, [FILE:]FUNCTION; all by default");
     functions->footer("See fastsdt-trace --help for the other options, and fastsdt-trace(1), TIMELINES.");
     functions->fallthrough();
+    CLI::App* const report = given.report_command = app.add_subcommand(
+        "report",
+        "Make one HTML file of calls and probes, which needs no network: flame graph, table, latencies, timeline");
+    report->add_option("DIR", given.reported.folder, "A trace that record has written; else what is recorded now")
+        ->type_name("");
+    report->add_option("-o,--output", given.reported.file, "The page")->type_name("FILE");
+    patterns(report, "--functions", given.timeline.functions,
+             "Functions, [FILE:]FUNCTION; all of the program if no --probes are named");
+    patterns(report, "--probes", given.timeline.probes, "Probes, [[FILE:]PROVIDER:]NAME");
+    report->footer("Examples:\n"
+                   "  fastsdt-trace report -o page.html -- ./shop\n"
+                   "  fastsdt-trace report -o page.html -t 5 --functions 'serve_*' -p $(pidof shop)\n\n"
+                   "See fastsdt-trace --help for the other options, and fastsdt-trace(1), TIMELINES.");
+    report->fallthrough();
     CLI::App* const top = given.top_command =
         app.add_subcommand("top", "Table of probes by rate, and of functions by rate and time, again and again");
     patterns(top, "--functions", given.top.functions, "Functions, [FILE:]FUNCTION: how long their calls take");
@@ -435,7 +457,7 @@ std::vector<std::string> words_of(const std::string& command)
 
 bool is_timeline(const Given& given)
 {
-    return given.record_command->parsed() || given.functions_command->parsed();
+    return given.record_command->parsed() || given.functions_command->parsed() || given.report_command->parsed();
 }
 
 void check_timeline(Options& options, const Given& given, bool is_generated)
@@ -443,7 +465,8 @@ void check_timeline(Options& options, const Given& given, bool is_generated)
     Timeline& timeline = options.timeline.emplace(given.timeline);
     timeline.generated = is_generated;
     timeline.table = given.functions_command->parsed();
-    const char* const name = timeline.table ? "functions" : "record";
+    const bool is_report = given.report_command->parsed();
+    const char* const name = is_report ? "report" : timeline.table ? "functions" : "record";
     if (given.record_command->parsed() && given.functions_command->parsed())
         give_up("functions -o DIR records too: one command is enough");
     if (given.latency_command->parsed() || options.in_kernel() || options.dry || given.interval > 0)
@@ -454,7 +477,13 @@ void check_timeline(Options& options, const Given& given, bool is_generated)
     if (!is_generated && (timeline.table || !timeline.functions.empty() || !timeline.probes.empty()))
         give_up(timeline.table ? "functions takes no script: --functions PATTERN chooses among them"
                                : "one of a script and --functions or --probes is enough");
-    timeline.all_functions = timeline.table && timeline.functions.empty();
+    if (is_report) {
+        if (given.reported.file.empty())
+            give_up("where shall the page go? -o FILE.html");
+        timeline.page = timeline.folder = OutputFile(given.reported.file).path();
+    }
+    timeline.all_functions =
+        timeline.functions.empty() && (timeline.table || (is_report && is_generated && timeline.probes.empty()));
     if (timeline.all_functions)
         timeline.functions.emplace_back("*");
     if (timeline.folder.empty() && !timeline.table)
@@ -484,6 +513,18 @@ void check_export(Options& options, const Given& given)
     if (!given.exported.file.ends_with(".json") && !given.exported.file.ends_with(".pftrace"))
         give_up(fmt::format("{}: the name tells the format: .json for Chrome's trace events, .pftrace for Perfetto",
                             given.exported.file));
+}
+
+void check_report(Options& options, const Given& given)
+{
+    options.reported = given.reported;
+    if (!given.text.empty() || !given.words.empty() || options.has_target() || !given.timeline.functions.empty()
+        || !given.timeline.probes.empty() || given.duration > 0)
+        give_up(fmt::format(
+            "report {} reads a trace and records nothing: it takes DIR and --output; a script goes behind -e",
+            given.reported.folder));
+    if (given.reported.file.empty())
+        give_up("where shall the page go? -o FILE.html");
 }
 
 void check_latency(const Options& options, const std::vector<std::string>& places)
@@ -590,7 +631,7 @@ void check_options(Options& options, const Given& given)
         options.name = "top";
     } else if (is_generated) {
         options.text = timeline_script(*options.timeline);
-        options.name = options.timeline->table ? "functions" : "record";
+        options.name = options.timeline->table ? "functions" : options.timeline->page.empty() ? "record" : "report";
     } else if (is_file) {
         const std::string& word = given.words[0];
         if (word.find('{') != word.npos && access(word.c_str(), F_OK) != 0)
@@ -707,6 +748,8 @@ std::optional<int> read_options(int argc, char** argv, Options& options)
         check_list(options, given);
     else if (given.export_command->parsed())
         check_export(options, given);
+    else if (given.report_command->parsed() && !given.reported.folder.empty())
+        check_report(options, given);
     else if (given.serve_command->parsed())
         check_serve(options, given);
     else

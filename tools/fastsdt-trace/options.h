@@ -53,6 +53,7 @@ struct Timeline {
     bool generated = false;                     ///< the script is timeline_script()
     bool all_functions = false;                 ///< nobody chose among them
     bool table = false;                         ///< of calls
+    std::string page;                           ///< report's file; then the folder is gone at the end
 };
 
 /// `fastsdt-trace top`
@@ -63,7 +64,7 @@ struct Top {
     size_t rows = 20;                           ///< at most, where there is no screen
 };
 
-/// `fastsdt-trace export`
+/// `fastsdt-trace export`, and `report` of a trace
 struct Export {
     std::string folder, file;
 };
@@ -110,7 +111,7 @@ struct Options {
     bool return_probes = false;                       ///< the kernel may replace return addresses
     std::optional<ServeOptions> serve;
     std::optional<Timeline> timeline;
-    std::optional<Export> exported;
+    std::optional<Export> exported, reported;
     std::optional<Top> top;
     /// Whether the script is ours and its probes, all of them, are those of the program. Of all files, there would be thousands to move.
     bool whole_program() const

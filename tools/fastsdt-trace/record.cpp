@@ -66,6 +66,11 @@ int64_t asleep()
                        + static_cast<double>(all.tv_nsec - awake.tv_nsec) * ns);
 }
 
+int64_t since_1970()
+{
+    return std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
 uint64_t word(std::span<const std::byte> bytes, size_t offset)
 {
     return load(&bytes[offset], 8, false);
@@ -164,11 +169,11 @@ void complete_script(engine::Script& script, const Options& options)
 }
 
 Recorder::Recorder(const Options& options, const engine::Script& script, const engine::ProbeNames& names)
-    : options_(options), script_(script), names_(names), says_pid_(options.follows()), asleep_(asleep()),
-      known_(script.statements)
+    : options_(options), script_(script), names_(names), says_pid_(options.follows()), since_(since_1970()),
+      asleep_(asleep()), known_(script.statements)
 {
     if (!options.timeline->folder.empty())
-        ctf_.emplace(options.timeline->folder);
+        ctf_.emplace(options.timeline->folder, !options.timeline->page.empty());
     if (options.timeline->table)
         calls_.emplace();
 }
@@ -380,28 +385,48 @@ void Recorder::finish(std::ostream& out)
 {
     if (!failure_.empty())
         throw Unusable(failure_);
-    const CtfClock clock = this->clock();
+    clock_ = clock();
     if (calls_) {
         for (Thread& thread : threads_)
             calls_->end(thread.calls);
-        calls_->print(out, clock.frequency, options_.json);
+        calls_->print(out, clock_.frequency, options_.json);
         if (const uint64_t count = calls_->unfinished())
-            say(fmt::format("{} did not return, by longjmp(), an exception or the end; {} "
-                            "when a call further out "
-                            "returned, or at the end",
-                            plural(count, "call"), count == 1 ? "it counts as ended" : "they count as ended"));
+            tell(fmt::format("{} did not return, by longjmp(), an exception or the end; {} "
+                             "when a call further out "
+                             "returned, or at the end",
+                             plural(count, "call"), count == 1 ? "it counts as ended" : "they count as ended"));
         if (const uint64_t count = calls_->unknown())
-            say(fmt::format("{} left out: what entered there was not recorded",
-                            plural(count, "exit was", "exits were")));
+            tell(fmt::format("{} left out: what entered there was not recorded",
+                             plural(count, "exit was", "exits were")));
     }
     if (left_out_)
         say(fmt::format("{} left out: there are more threads than {}, or the process wrote over what it recorded",
                         plural(left_out_, "event was", "events were"), most_recorded_threads));
-    if (ctf_) {
-        ctf_->finish(classes_, clock);
-        say(fmt::format("{} of {}, {} bytes: {}", plural(events_, "event"), plural(ctf_->streams(), "thread"),
-                        ctf_->bytes(), ctf_->folder()));
-    }
+}
+
+// For whoever looks at the trace later: what it is of, and what it lacks.
+CtfNotes Recorder::notes(const std::string& summary, bool complete) const
+{
+    CtfNotes notes = {{"since", std::to_string(since_)}, {"until", std::to_string(since_1970())}};
+    std::string of = fmt::format("{}", fmt::join(options_.command, " "));
+    if (options_.command.empty() && !options_.pids.empty())
+        of = fmt::format("-p {}", fmt::join(options_.pids, ","));
+    notes.emplace_back("traced", of.empty() ? "processes by what they are like" : of);
+    notes.emplace_back("complete", complete ? "yes" : "no");
+    notes.emplace_back("summary", summary);
+    for (const std::string& sentence : said())
+        notes.emplace_back(fmt::format("said_{}", notes.size()), sentence);
+    return notes;
+}
+
+void Recorder::write(const std::string& summary, bool complete)
+{
+    if (!ctf_)
+        return;
+    ctf_->finish(classes_, clock_, notes(summary, complete));
+    if (options_.timeline->page.empty())
+        tell(fmt::format("{} of {}, {} bytes: {}", plural(events_, "event"), plural(ctf_->streams(), "thread"),
+                         ctf_->bytes(), ctf_->folder()));
 }
 
 } // namespace fastsdt::trace_tool

@@ -49,6 +49,9 @@ public:
     const std::string& failure() const { return failure_; } ///< why nothing more is written; empty: it is
     /// After the last event. Prints the table, and says what calls lack. Throws Unusable.
     void finish(std::ostream& out);
+    /// The trace is whole: says where it is. @param summary  the report's last line  @param complete  nothing is missing  Throws Unusable.
+    void write(const std::string& summary, bool complete);
+    const std::string& folder() const { return ctf_->folder(); } ///< of the trace, then
 
 private:
     struct Number {
@@ -76,13 +79,16 @@ private:
     void write(Thread& thread, const Class& one, uint64_t clock, std::span<const std::byte> values);
     static void name(Thread& thread);
     CtfClock clock() const;
+    CtfNotes notes(const std::string& summary, bool complete) const;
 
     const Options& options_;
     const engine::Script& script_;
     const engine::ProbeNames& names_;
     const bool says_pid_;
     const engine::Moment begin_ = engine::read_clocks();
+    const int64_t since_;  // 1970, in ns
     const int64_t asleep_; // of the machine, at the begin
+    CtfClock clock_;       // at the end
     std::optional<CtfWriter> ctf_;
     std::optional<CallTable> calls_;
     std::deque<Thread> threads_;

@@ -11,6 +11,7 @@
 #include "process/outside.h"
 #include "processes.h"
 #include "record.h"
+#include "report.h"
 #include "run.h"
 #include "say.h"
 #include "top.h"
@@ -69,6 +70,8 @@ public:
         };
         if (!options_.pprof.empty())
             pprof_.emplace(options_.pprof); // what cannot be written is refused now
+        if (options_.timeline && !options_.timeline->page.empty())
+            page_.emplace(options_.timeline->page);
         if (recorder_)
             recorder_->tells_ends = [this](const engine::Site& entry) { return processes_.tells_ends(entry); };
     }
@@ -104,7 +107,11 @@ public:
         if (pprof_)
             pprof_->write(profile_of(script_, maps, shared_.names.names(), {began_, took.count()}));
         explain(last);
+        if (recorder_)
+            recorder_->write(last.text(), last.complete() && recorder_->whole());
         processes_.finish();
+        if (page_)
+            write_page(*page_, recorder_->folder());
         if (const auto status = actions_.status())
             return *status;
         if (options_.exit_status)
@@ -124,7 +131,7 @@ private:
             return;
         const Summary now = summary();
         const bool ends = !options_.command.empty() || options_.duration;
-        say(fmt::format("{} of {} site{} armed{}{}", now.armed, now.sites, now.sites == 1 ? "" : "s",
+        tell(fmt::format("{} of {} site{} armed{}{}", now.armed, now.sites, now.sites == 1 ? "" : "s",
                         options_.everyone        ? " in all processes"
                             : now.processes == 1 ? ""
                                                  : fmt::format(" in {} processes", now.processes),
@@ -389,6 +396,7 @@ private:
     Actions actions_;
     const bool prints_;               // at sites
     std::optional<OutputFile> pprof_; // --pprof
+    std::optional<OutputFile> page_;  // of report
     Clock::time_point start_ = Clock::now();
     const int64_t began_ =
         std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count(); // since 1970
