@@ -28,6 +28,9 @@ struct CtfField {
 /// Of a function whose exits are not armed: its entries are moments, and begin nothing.
 inline constexpr std::string_view without_end = "without-end:";
 
+/// What samples have for their probe's begin: a stack, as flamegraph.pl has it, and how often it was seen. They have no time.
+inline constexpr std::string_view ctf_samples = "profile:";
+
 /// What events have in common.
 struct CtfClass {
     std::string name;

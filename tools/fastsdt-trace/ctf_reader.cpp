@@ -285,6 +285,8 @@ std::vector<Drawn> drawn_of(const std::vector<CtfClass>& classes)
         const size_t kind = std::min(probe.find(':'), probe.size()), name = probe.rfind(':');
         if (name != probe.npos && name > kind)
             found.file = probe.substr(kind + 1, name - kind - 1);
+        if (probe.starts_with(ctf_samples))
+            found.kind = Drawn::Kind::samples;
         const std::string word = probe.substr(0, kind);
         if (word != "uprobe" && word != "uretprobe")
             continue;

@@ -57,9 +57,9 @@ private:
     CtfNotes notes_;
 };
 
-/// What events of a class are: a call's begin or end, or a moment.
+/// What events of a class are: a call's begin or end, a moment, or samples.
 struct Drawn {
-    enum class Kind { begin, end, instant } kind = Kind::instant;
+    enum class Kind { begin, end, instant, samples } kind = Kind::instant;
     std::string name;
     size_t function = 0;    ///< the same for entry and exits
     bool has_end = true;    ///< an entry without: `kind` is a moment's

@@ -269,6 +269,8 @@ int export_trace(const Export& wanted)
             unfinished += !returned;
         };
         trace.read(thread, [&](size_t number, uint64_t ns, const Values& values) {
+            if (drawn[number].kind == Drawn::Kind::samples)
+                return;
             last = ns;
             switch (drawn[number].kind) {
             case Drawn::Kind::begin:
@@ -277,6 +279,7 @@ int export_trace(const Export& wanted)
                 break;
             case Drawn::Kind::end: unknown += !stack.leave(drawn[number].function, ns, close); break;
             case Drawn::Kind::instant: format->instant(number, ns, values); break;
+            case Drawn::Kind::samples: break;
             }
         });
         stack.end(last, close);

@@ -106,6 +106,8 @@ void limit_to_program(engine::Script& script, const std::string& program)
 {
     for (engine::Clause& clause : script.clauses)
         for (engine::Probe& probe : clause.probes) {
+            if (!clause.has_sites())
+                continue;
             using Kind = engine::Probe::Kind;
             probe.file = program;
             probe.text = probe.kind == Kind::usdt

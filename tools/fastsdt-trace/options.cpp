@@ -140,6 +140,15 @@ void add_timelines(CLI::App& app, Given& given)
     patterns(record, "--functions", given.timeline.functions, "Functions, [FILE:]FUNCTION: their entries and exits");
     patterns(record, "--probes", given.timeline.probes,
              "Probes, [[FILE:]PROVIDER:]NAME, with all of their arguments; all of the program by default");
+    const auto samples = [&given](CLI::App* command) {
+        constexpr unsigned most = 10'000;
+        command
+            ->add_option("--samples", given.timeline.samples,
+                         "Sample the threads' stacks so often in a second, too: 99, for example")
+            ->type_name("HZ")
+            ->check(CLI::Range(1U, most).description(""));
+    };
+    samples(record);
     record->footer("With -e TEXT or a FILE each printf() of the script is an event, with its values. The options of\n"
                    "fastsdt-trace mean what they mean without record; see fastsdt-trace --help.\n\n"
                    "Then: babeltrace2 DIR, or fastsdt-trace export DIR -o FILE.json. See fastsdt-trace(1), TIMELINES.");
@@ -160,6 +169,7 @@ void add_timelines(CLI::App& app, Given& given)
     patterns(report, "--functions", given.timeline.functions,
              "Functions, [FILE:]FUNCTION; all of the program if no --probes are named");
     patterns(report, "--probes", given.timeline.probes, "Probes, [[FILE:]PROVIDER:]NAME");
+    samples(report);
     report->footer("Examples:\n"
                    "  fastsdt-trace report -o page.html -- ./shop\n"
                    "  fastsdt-trace report -o page.html -t 5 --functions 'serve_*' -p $(pidof shop)\n\n"
@@ -482,6 +492,8 @@ void check_timeline(Options& options, const Given& given, bool is_generated)
             give_up("where shall the page go? -o FILE.html");
         timeline.page = timeline.folder = OutputFile(given.reported.file).path();
     }
+    if (!is_generated && timeline.samples)
+        give_up("--samples goes with --functions and --probes: a script has profile:hz:N and maps of its own");
     timeline.all_functions =
         timeline.functions.empty() && (timeline.table || (is_report && is_generated && timeline.probes.empty()));
     if (timeline.all_functions)

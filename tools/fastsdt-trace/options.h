@@ -53,6 +53,7 @@ struct Timeline {
     bool generated = false;                     ///< the script is timeline_script()
     bool all_functions = false;                 ///< nobody chose among them
     bool table = false;                         ///< of calls
+    unsigned samples = 0;                       ///< of the threads, in a second
     std::string page;                           ///< report's file; then the folder is gone at the end
 };
 

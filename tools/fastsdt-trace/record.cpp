@@ -123,6 +123,8 @@ std::string timeline_script(const Timeline& timeline)
         probes.emplace_back("usdt:*:*:*");
     if (!functions.empty())
         text += fmt::format("{} {{ print(0); }}\n", fmt::join(functions, ", "));
+    if (timeline.samples)
+        text += fmt::format("profile:hz:{} {{ @samples[ustack(dwarf)] = count(); }}\n", timeline.samples);
     // One clause for each number of arguments that a site may have.
     for (size_t count = 0; count <= most_arguments && !probes.empty(); ++count) {
         std::string format, values;
@@ -417,6 +419,23 @@ CtfNotes Recorder::notes(const std::string& summary, bool complete) const
     for (const std::string& sentence : said())
         notes.emplace_back(fmt::format("said_{}", notes.size()), sentence);
     return notes;
+}
+
+void Recorder::samples(const std::map<std::string, uint64_t>& stacks)
+{
+    if (!ctf_ || stacks.empty())
+        return;
+    const size_t number = classes_.size();
+    classes_.push_back({"samples",
+                        fmt::format("{}hz:{}", ctf_samples, options_.timeline->samples),
+                        {{"count", 8, false}, {"stack", 0, false}}});
+    CtfStream& stream = threads_.empty() ? ctf_->add(options_.pid, 0) : *threads_.front().stream;
+    for (const auto& [stack, count] : stacks) {
+        std::byte* to = ctf_->event(stream, number, 0, 8 + stack.size() + 1);
+        std::memcpy(to, &count, 8);
+        std::memcpy(to + 8, stack.c_str(), stack.size() + 1);
+        ctf_->done(stream, to + 8 + stack.size() + 1);
+    }
 }
 
 void Recorder::write(const std::string& summary, bool complete)

@@ -49,6 +49,8 @@ public:
     const std::string& failure() const { return failure_; } ///< why nothing more is written; empty: it is
     /// After the last event. Prints the table, and says what calls lack. Throws Unusable.
     void finish(std::ostream& out);
+    /// Before write(): stacks as --folded has them, and how often they were seen. Throws Unusable.
+    void samples(const std::map<std::string, uint64_t>& stacks);
     /// The trace is whole: says where it is. @param summary  the report's last line  @param complete  nothing is missing  Throws Unusable.
     void write(const std::string& summary, bool complete);
     const std::string& folder() const { return ctf_->folder(); } ///< of the trace, then

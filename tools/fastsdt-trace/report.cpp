@@ -254,26 +254,54 @@ private:
     {
         Thread& thread = threads_[number];
         lost_ += trace_.threads()[number].discarded;
-        trace_.read(trace_.threads()[number], [&](size_t one, uint64_t ns, const std::vector<CtfReader::Value>&) {
-            const uint64_t at = std::min(span_, ns - std::min(ns, trace_.begin())); // a damaged trace may say anything
-            if (thread.events++ == 0)
-                thread.first = at;
-            thread.last = std::max(at, thread.last);
-            ++events_;
-            const size_t function = numbers_[one];
-            switch (drawn_[one].kind) {
-            case Drawn::Kind::begin: enter(thread, function, at); break;
-            case Drawn::Kind::end: calls_.leave(thread, function, at); break;
-            case Drawn::Kind::instant:
-                if (drawn_[one].has_end)
-                    calls_.moment(function);
-                else
-                    calls_.count(function);
-                if (thread.row != SIZE_MAX)
-                    timeline_.add(thread.row, 0, {at, at, static_cast<uint32_t>(function)});
-            }
-        });
+        trace_.read(trace_.threads()[number],
+                    [&](size_t one, uint64_t ns, const std::vector<CtfReader::Value>& values) {
+                        if (drawn_[one].kind == Drawn::Kind::samples) {
+                            if (values.size() == 2)
+                                sample(values[1].text, values[0].number);
+                            return;
+                        }
+                        const uint64_t at =
+                            std::min(span_, ns - std::min(ns, trace_.begin())); // a damaged trace may say anything
+                        if (thread.events++ == 0)
+                            thread.first = at;
+                        thread.last = std::max(at, thread.last);
+                        ++events_;
+                        const size_t function = numbers_[one];
+                        switch (drawn_[one].kind) {
+                        case Drawn::Kind::begin: enter(thread, function, at); break;
+                        case Drawn::Kind::end: calls_.leave(thread, function, at); break;
+                        case Drawn::Kind::instant:
+                            if (drawn_[one].has_end)
+                                calls_.moment(function);
+                            else
+                                calls_.count(function);
+                            if (thread.row != SIZE_MAX)
+                                timeline_.add(thread.row, 0, {at, at, static_cast<uint32_t>(function)});
+                            break;
+                        case Drawn::Kind::samples: break;
+                        }
+                    });
         calls_.end(thread);
+    }
+
+    // "main;work;step"
+    void sample(std::string_view stack, uint64_t count)
+    {
+        uint32_t node = nowhere;
+        for (size_t depth = 0; depth < most_depth && !stack.empty(); ++depth) {
+            const std::string name(stack.substr(0, stack.find(';')));
+            stack.remove_prefix(std::min(stack.size(), name.size() + 1));
+            const auto [found, fresh] = frame_numbers_.try_emplace(name, static_cast<uint32_t>(frames_.size()));
+            if (fresh)
+                frames_.push_back(name);
+            const uint32_t child = sampled_.child(node, found->second);
+            if (child == nowhere)
+                break;
+            node = child;
+            ++sampled_[node].calls;
+            sampled_[node].total += count;
+        }
     }
 
     void enter(Thread& thread, size_t function, uint64_t at)
@@ -322,7 +350,8 @@ private:
         return function < shown_.size() && shown_[function] != nowhere ? int64_t(shown_[function]) : -1;
     }
     json functions();
-    json tree();
+    static json columns(const CallTree& tree, const std::function<json(uint32_t)>& name);
+    json samples();
     json heat(const std::vector<size_t>& order) const;
     json rows();
     json people() const;
@@ -335,7 +364,9 @@ private:
     CallTable calls_;
     std::vector<bool> is_probe_;       // by function
     std::vector<Latencies> latencies_; // likewise
-    CallTree tree_;
+    CallTree tree_, sampled_;
+    std::vector<std::string> frames_; // of samples
+    std::unordered_map<std::string, uint32_t> frame_numbers_;
     Timeline timeline_;
     std::vector<Thread> threads_;
     std::vector<size_t> rows_;    // threads that have one
@@ -369,21 +400,35 @@ json Report::functions()
     return rows;
 }
 
-// Columns: a node's function, parent's row, calls and time.
-json Report::tree()
+// A node's function, its parent's row, calls and time.
+json Report::columns(const CallTree& tree, const std::function<json(uint32_t)>& name)
 {
-    const std::vector<uint32_t> nodes = tree_.largest();
+    const std::vector<uint32_t> nodes = tree.largest();
     std::unordered_map<uint32_t, size_t> rows;
     json functions = json::array(), parents = json::array(), counts = json::array(), times = json::array();
     for (const uint32_t number : nodes) {
-        const CallTree::Node& node = tree_[number];
-        rows[number] = rows.size();
-        functions.push_back(shown(node.function));
+        const CallTree::Node& node = tree.nodes()[number];
+        rows.emplace(number, rows.size());
+        functions.push_back(name(node.function));
         parents.push_back(node.parent == nowhere ? int64_t(-1) : int64_t(rows.at(node.parent)));
         counts.push_back(node.calls);
         times.push_back(node.total);
     }
     return {{"functions", functions}, {"parents", parents}, {"calls", counts}, {"times", times}};
+}
+
+json Report::samples()
+{
+    std::unordered_map<uint32_t, size_t> rows;
+    json names = json::array();
+    json found = columns(sampled_, [&](uint32_t frame) {
+        const auto [row, fresh] = rows.try_emplace(frame, names.size());
+        if (fresh)
+            names.push_back(name_of(frames_[frame]));
+        return json(row->second);
+    });
+    found["names"] = std::move(names);
+    return found;
 }
 
 json Report::heat(const std::vector<size_t>& order) const
@@ -482,7 +527,9 @@ json Report::data()
     page["lost"] = lost_;
     page["functions"] = functions();
     const std::vector<size_t> order = calls_.order();
-    page["tree"] = tree();
+    page["tree"] = columns(tree_, [this](uint32_t function) { return json(shown(function)); });
+    if (sampled_.size())
+        page["samples"] = samples();
     page["heat"] = heat(order);
     page["timeline"] = rows();
     page["threads"] = people();

@@ -22,6 +22,7 @@
 #include <chrono>
 #include <csignal>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -97,7 +98,7 @@ public:
         if (options_.is_newer && !options_.json && !options_.top)
             std::cout << '\n'; // behind what was printed
         const engine::Maps maps = processes_.read();
-        if (script_.prints_maps)
+        if (script_.prints_maps && !takes_samples())
             print_all(maps);
         if (recorder_)
             recorder_->finish(std::cout);
@@ -107,6 +108,8 @@ public:
         if (pprof_)
             pprof_->write(profile_of(script_, maps, shared_.names.names(), {began_, took.count()}));
         explain(last);
+        if (takes_samples())
+            recorder_->samples(samples_of(maps));
         if (recorder_)
             recorder_->write(last.text(), last.complete() && recorder_->whole());
         processes_.finish();
@@ -124,6 +127,16 @@ public:
     }
 
 private:
+    // Of a trace: then its script has that map alone.
+    bool takes_samples() const { return options_.timeline && options_.timeline->samples != 0; }
+    static std::map<std::string, uint64_t> samples_of(const engine::Maps& maps)
+    {
+        std::map<std::string, uint64_t> stacks; // entries that differ in frames' offsets alone are one
+        for (const engine::Entry& entry : maps.maps.at(0))
+            stacks[folded(entry.keys.at(0), false)] += static_cast<uint64_t>(entry.number);
+        return stacks;
+    }
+
     // Somebody who looks on waits for that; what a script reads stays as it is.
     void say_armed()
     {

@@ -112,9 +112,10 @@ const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
 const narrowest = 1; // pixels of a frame that is drawn
 let chart, root, here, kind = 0;
 const kinds = [];
+const known = new Map(functions.map((one, index) => [one.name, index]));
 function treeOf({ functions: of, names, parents, calls: counts, times }, what) {
   const top = { name: what, value: 0, children: [], index: -2, calls: 0 };
-  const nodes = of.map((index, i) => ({ name: names ? names[index] : nameOf(index), index: names ? -1 : index, value: times[i], calls: counts ? counts[i] : 0, children: [] }));
+  const nodes = of.map((index, i) => ({ name: names ? names[index] : nameOf(index), index: names ? known.get(names[index]) ?? -1 : index, value: times[i], calls: names ? 0 : counts[i], children: [] }));
   nodes.forEach((node, i) => {
     const parent = parents[i] < 0 ? top : nodes[parents[i]];
     parent.children.push(node);
