@@ -1,0 +1,301 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""report.py numbers|browser: for report.sh, in its folder. What pages of `fastsdt-trace report` say, and how a browser shows them."""
+import collections, json, os, re, sys
+
+BUCKETS, MOST_DEPTH, MOST_LEVELS = 65, 200, 40
+
+
+def data_of(page):
+    """The page's data, found as a browser finds it: up to the first thing that ends a script."""
+    text = open(page, encoding="utf-8").read()
+    begin = text.index('<script type="application/json" id="data">') + len('<script type="application/json" id="data">')
+    end = re.search("</script", text[begin:], re.I).start()
+    return json.loads(text[begin:begin + end])
+
+
+class Calls:
+    """The same numbers from the file that `export` writes for Chrome: names, nested slices and nanoseconds."""
+
+    def __init__(self, file):
+        self.functions = collections.defaultdict(lambda: {"calls": 0, "total": 0, "self": 0, "times": []})
+        self.places = collections.defaultdict(lambda: [0, 0])
+        self.ends, self.events = [], 0
+        stacks, last = collections.defaultdict(list), {}
+        for event in json.load(open(file))["traceEvents"]:
+            if event["ph"] not in "BE":
+                continue
+            stack, at = stacks[event["tid"]], round(event["ts"] * 1000)
+            self.last = max(at, getattr(self, "last", 0))
+            if event["ph"] == "B":
+                stack.append([event["name"], at, 0])
+                continue
+            name, begin, inner = stack.pop()
+            time, of = at - begin, self.functions[name]
+            of["calls"] += 1
+            of["times"].append(time)
+            of["self"] += time - inner
+            if name not in [one[0] for one in stack]: # a recursion counts once
+                of["total"] += time
+            if stack:
+                stack[-1][2] += time
+            if len(stack) < MOST_DEPTH:
+                place = self.places[tuple(one[0] for one in stack) + (name,)]
+                place[0] += 1
+                place[1] += time
+            self.ends.append((time.bit_length(), at))
+        assert not any(stacks.values())
+
+
+def histogram(times):
+    return [list(one) for one in sorted(collections.Counter(time.bit_length() for time in times).items())]
+
+
+def numbers():
+    data, calls = data_of("page.html"), Calls("trace.json")
+    shown = {one["name"]: one for one in data["functions"]}
+    assert set(shown) == set(calls.functions) == {"leaf", "fib", "jumps", "pauses", "thread", "deep", "main"}, shown.keys()
+    for name, of in calls.functions.items():
+        one, times = shown[name], of["times"]
+        got = [one[key] for key in ("calls", "total", "self", "min", "max", "histogram")]
+        assert got == [of["calls"], of["total"], of["self"], min(times), max(times), histogram(times)], (name, one, of["calls"], of["total"])
+        assert abs(one["mean"] - sum(times) / len(times)) < 1e-6 * max(times) + 1e-6
+    # fib(10) is 177 calls, 89 of them of leaf(), nine times; what the program does stands in report.sh.
+    assert [shown[name]["calls"] for name in ("fib", "leaf", "pauses", "jumps", "thread", "deep", "main")] == [1593, 801, 9, 9, 3, 301, 1]
+    # `functions` counts cycles of the processor's counter, the trace has nanoseconds: each time differs by one at most.
+    for row in map(json.loads, open("json")):
+        if row.get("type") != "function":
+            continue
+        one, of = shown.pop(row["data"]["function"]), row["data"]
+        assert one["calls"] == of["calls"] and os.path.realpath(one["file"]) == os.path.realpath(of["file"])
+        for key, most in (("total", of["calls"]), ("self", 2 * of["calls"]), ("min", 1), ("mean", 1), ("max", 1)):
+            assert abs(one[key] - of[key + "_ns"]) <= 1.01 * most + 1e-6 * of[key + "_ns"], (key, one, of)
+    assert not shown
+    # The flame graph's places.
+    tree, paths = data["tree"], []
+    for function, parent in zip(tree["functions"], tree["parents"]):
+        paths.append((paths[parent] if parent >= 0 else ()) + (data["functions"][function]["name"],))
+    assert {path: [count, time] for path, count, time in zip(paths, tree["calls"], tree["times"])} == calls.places
+    # Heat maps: a call in the row of its time and the column of its end.
+    def cells(rows):
+        return {(row[0], column): count for row in rows for column, count in zip(row[1::2], row[2::2])}
+    columns = data["heat"]["columns"]
+    assert data["span"] == calls.last
+    wanted = collections.Counter((bucket, min(columns - 1, int(end / (data["span"] + 1) * columns))) for bucket, end in calls.ends)
+    assert cells(data["heat"]["all"]) == wanted
+    assert data["heat"]["histogram"] == histogram([time for of in calls.functions.values() for time in of["times"]])
+    for index, rows in data["heat"]["functions"].items():
+        assert sum(cells(rows).values()) == data["functions"][int(index)]["calls"]
+    # The timeline has each call, within slices; all but those that are too deep.
+    assert len(data["timeline"]["rows"]) == len(data["threads"]) == 4
+    drawn = sum(count for row in data["timeline"]["rows"] for level in row["levels"] for count in level[3::4])
+    too_deep = 301 - (MOST_LEVELS - 1)
+    assert drawn == len(calls.ends) - too_deep, (drawn, len(calls.ends))
+    assert data["events"] == 5425 == sum(one["events"] for one in data["threads"])
+    assert (data["unfinished"], data["unknown"], data["lost"]) == (9, 0, 0)
+    assert sorted(data["cuts"]) == ["102 calls are not in the flame graph: more than 200 calls were open, or there are more than 1048576 places",
+                                    f"{too_deep} calls are not in the timeline: more than 40 calls were open"], data["cuts"]
+    notes = dict(data["notes"])
+    assert notes["traced"] == "./calls" and notes["complete"] == "yes" and notes["summary"].startswith("sites 15 of 15 armed; dropped 0"), notes
+    assert int(notes["since"]) <= int(data["begin"]) <= int(data["begin"]) + data["span"] <= int(notes["until"])
+
+    assert {one["name"]: one["calls"] for one in data_of("command.html")["functions"]} == {one["name"]: one["calls"] for one in data["functions"]}
+    probes = {one["name"]: one for one in data_of("probes.html")["functions"]}
+    assert {name: (one["calls"], one.get("probe", False), "total" in one) for name, one in probes.items()} == {
+        "fib": (1593, False, True), "thread": (3, False, True), "calls:leaf": (801, True, False)}, probes
+    process = data_of("process.html")
+    assert [(one["name"], one["calls"]) for one in process["functions"]] == [("fib", 1593)] and dict(process["notes"])["traced"].startswith("-p ")
+    if os.path.exists("samples.html"):
+        samples = data_of("samples.html")["samples"]
+        assert {"main", "fib", "leaf"} <= set(samples["names"]), samples["names"]
+        roots = sum(time for parent, time in zip(samples["parents"], samples["times"]) if parent < 0)
+        assert roots > 50 and f"samples {roots};" in dict(data_of("samples.html")["notes"])["summary"]
+    for page in ("lost.html", "lost2.html"):
+        lost = data_of(page)
+        summary = dict(lost["notes"])["summary"]
+        assert lost["lost"] == int(re.search(r"; lost (\d+)", summary).group(1)) > 0 and dict(lost["notes"])["complete"] == "no", summary
+    # Names: as the tool prints them, and long ones cut.
+    names = {one["name"] for one in data_of("hostile.html")["functions"]}
+    assert "</script><script>document.documentElement.dataset.owned=1</script><!--" in names, names
+    assert "<img src=x onerror=document.documentElement.dataset.owned=2>\"'&amp;$(id)" in names
+    assert r"a\x0ab\x09\xe2\x80\xaec\xff\x1b[31m" in names, names # as the tool prints it: printable()
+    assert any(name.startswith("ns::<<<") and name.endswith("<…") and len(name) == 1025 for name in names), names
+    assert "1 name is cut to 1024 bytes" in data_of("hostile.html")["cuts"]
+    for page in ("hostile.html", "hostile2.html"):
+        text = open(page, encoding="utf-8").read()
+        assert len(re.findall("<script", text, re.I)) == len(re.findall("</script", text, re.I)) == 2 and "<!--" not in text
+
+
+SIZES = [(1280, 800), (390, 844)]
+
+
+def browser():
+    from browser import Browser
+    data = data_of("page.html")
+    program = Browser()
+
+    def page(name, width, height, dark):
+        url = "file://" + os.path.realpath(name)
+        program.open(url, width, height, dark)
+        assert program.ask("document.documentElement.dataset.drawn") == "yes", name
+        return url
+
+    def quiet(url, what):
+        """No error, no message and no request but for the page itself."""
+        for event in program.take():
+            assert event["method"] not in ("Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded"), (what, event)
+            if event["method"] == "Network.requestWillBeSent":
+                assert event["params"]["request"]["url"] == url, (what, event["params"]["request"]["url"])
+
+    def shown():
+        rows = program.ask("[...document.querySelectorAll('#table-rows tr')].map(row => [row.querySelector('button').textContent, "
+                           "[...row.querySelectorAll('td[data-value]')].map(cell => Number(cell.dataset.value))])")
+        return rows
+
+    def ordered(key, up):
+        rows = sorted(((one[key], -index if not up else index, one["name"]) for index, one in enumerate(data["functions"])), reverse=not up)
+        return [name for _, _, name in rows]
+
+    def click(selector):
+        program.ask(f"document.querySelector({json.dumps(selector)}).scrollIntoView({{block: 'center'}})")
+        x, y = program.ask(f"(box => [box.x + box.width / 2, box.y + box.height / 2])(document.querySelector({json.dumps(selector)}).getBoundingClientRect())")
+        program.mouse(x, y)
+
+    backs = {}
+    for width, height in SIZES:
+        for dark in (False, True):
+            what = f"{width}x{height} {'dark' if dark else 'light'}"
+            url = page("page.html", width, height, dark)
+            assert program.ask("document.documentElement.scrollWidth") <= width, what
+            # Colours, by the contrast that WCAG's AA wants.
+            contrast = program.ask("""(() => {
+              const light = text => { const [r, g, b] = text.match(/[\\d.]+/g).map(x => x / 255).map(x => x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4);
+                                      return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+              const back = one => { while (one && /rgba\\(.*, 0\\)|transparent/.test(getComputedStyle(one).backgroundColor)) one = one.parentElement;
+                                    return getComputedStyle(one || document.body).backgroundColor; };
+              const all = [...document.querySelectorAll("h1, h2, h3, p, a, th, td, li, label, button, figcaption, output, input, select")];
+              return Math.min(...all.map(one => { const [a, b] = [light(getComputedStyle(one).color), light(back(one))].sort((x, y) => y - x);
+                                                  return (a + 0.05) / (b + 0.05); }));
+            })()""")
+            assert contrast >= 4.5, (what, contrast)
+            frames = program.ask("""(() => { const light = text => { const [r, g, b] = text.match(/[\\d.]+/g).map(x => x / 255)
+                .map(x => x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+              return Math.min(...[...document.querySelectorAll("g.frame")].map(one => { const [a, b] = [light(getComputedStyle(one.querySelector("rect")).fill),
+                light(getComputedStyle(one.querySelector("div")).color)].sort((x, y) => y - x); return (a + 0.05) / (b + 0.05); })); })()""")
+            assert frames >= 4.5, (what, frames)
+            backs[dark] = program.ask("getComputedStyle(document.body).backgroundColor")
+            # The table's numbers are the data's, and it sorts: the largest own time first; with a click and with keys.
+            assert [name for name, _ in shown()] == ordered("self", False), (what, shown())
+            for name, values in shown():
+                one = next(one for one in data["functions"] if one["name"] == name)
+                assert values == [one[key] for key in ("calls", "total", "self", "min", "mean", "max")], (what, name)
+            click("[data-column=calls] button")
+            assert [name for name, _ in shown()] == ordered("calls", False), (what, shown())
+            program.key("Enter")
+            assert [name for name, _ in shown()] == ordered("calls", True), (what, shown())
+            assert program.ask("[...document.querySelectorAll('[aria-sort]')].map(one => one.dataset.column + ' ' + one.getAttribute('aria-sort')).join()") == "calls ascending"
+            click("[data-column=name] button")
+            assert [name for name, _ in shown()] == sorted(one["name"] for one in data["functions"]), what
+            # Names with a text; then up and down, and a function is chosen.
+            click("#table-find")
+            program("Input.insertText", text="EA") # of whatever case
+            assert [name for name, _ in shown()] == ["leaf", "thread"], (what, shown())
+            program.ask("document.querySelector('#table-rows button').focus()")
+            program.key("ArrowDown")
+            assert program.ask("document.activeElement.textContent") == "thread", what
+            program.key("Enter")
+            assert program.ask("document.querySelector('tr[aria-selected=true] button').textContent") == "thread", what
+            assert program.ask("document.querySelector('#latency-of').selectedOptions[0].textContent") == "thread", what
+            program.key("ArrowUp")
+            assert program.ask("document.activeElement.textContent") == "leaf", what
+            # The flame graph by its keys: all calls, the largest of them, what that calls; Enter enlarges it, Escape shows all.
+            root = program.ask("document.querySelector('#flame-at').textContent")
+            assert root.startswith("all calls: "), (what, root)
+            program.ask("document.querySelector('#flame-graph').focus()")
+            program.key("ArrowDown")
+            program.key("ArrowDown")
+            tree = data["tree"]
+            of = [data["functions"][function]["name"] for function in tree["functions"]]
+            first = max((i for i in range(len(of)) if tree["parents"][i] < 0), key=lambda i: tree["times"][i])
+            second = max((i for i in range(len(of)) if tree["parents"][i] == first), key=lambda i: tree["times"][i])
+            at = program.ask("document.querySelector('#flame-at').textContent")
+            assert at.startswith(of[second] + ": ") and f"{tree['calls'][second]} call" in at, (what, at)
+            program.key("Enter")
+            here = "(() => { const [rect, all] = [document.querySelector('g.here rect'), document.querySelector('#flame-graph svg')]; " \
+                "return rect.getBoundingClientRect().width / all.getBoundingClientRect().width; })()"
+            assert program.ask(f"new Promise(done => {{ const look = () => {{ const part = {here}; part > 0.99 ? done(part) : requestAnimationFrame(look); }}; look(); }})") > 0.99
+            program.key("ArrowUp")
+            assert program.ask("document.querySelector('#flame-at').textContent").startswith(of[first] + ": "), what
+            program.key("Escape")
+            assert program.ask("document.querySelector('#flame-at').textContent") == root, what
+            click("#flame-find")
+            program("Input.insertText", text="pauses")
+            found = [i for i in range(len(of)) if of[i] == "pauses"]
+            whole = sum(time for time, parent in zip(tree["times"], tree["parents"]) if parent < 0)
+            said = program.ask("document.querySelector('#flame-found').textContent")
+            share = float(re.fullmatch(r"1 place, ([\d.]+) %", said).group(1))
+            assert len(found) == 1 and abs(share - 100 * tree["times"][found[0]] / whole) <= 0.051, (what, said)
+            # The charts are not empty: a canvas has more than one colour; the cursor tells what is there.
+            click("#latency-of")
+            program.key("Escape")
+            program.ask("(select => { select.value = -1; select.dispatchEvent(new Event('change')); })(document.querySelector('#latency-of'))")
+            for chart in ("histogram", "heat", "timeline-chart"):
+                colors = program.ask(f"""(canvas => {{ const {{ data }} = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+                  return new Set(new Uint32Array(data.buffer)).size; }})(document.querySelector("#{chart} canvas"))""")
+                assert colors > 10, (what, chart, colors)
+            program.ask("document.querySelector('#histogram').scrollIntoView({block: 'center'})")
+            x, y, w, h = program.ask("(box => [box.x, box.y, box.width, box.height])(document.querySelector('#histogram .u-over').getBoundingClientRect())")
+            bars = data["heat"]["histogram"]
+            buckets = bars[-1][0] - bars[0][0] + 1
+            bucket, count = max(bars, key=lambda one: one[1])
+            program.mouse(x + w * (bucket - bars[0][0] + 0.5) / buckets, y + h / 2, "mouseMoved")
+            said = program.ask("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(document.querySelector('#histogram-at').textContent))))")
+            assert f": {count:,} calls, " in said, (what, said)
+            # The timeline: keys enlarge and move it.
+            program.ask("document.querySelector('#timeline-chart').focus()")
+            program.key("+")
+            half = program.ask("document.querySelector('#timeline-at').textContent")
+            program.key("ArrowLeft")
+            moved = program.ask("document.querySelector('#timeline-at').textContent")
+            program.key("Home")
+            assert half != moved and program.ask("document.querySelector('#timeline-at').textContent").startswith("0 ns to "), (what, half, moved)
+            # Each thing that takes keys can be reached by Tab.
+            reached = program.ask("[...document.querySelectorAll('a, button:not([hidden]), input, select, [tabindex]')].every(one => one.tabIndex >= 0)")
+            assert reached, what
+            unseen = program.ask("[...document.querySelectorAll('#unseen-list li')].map(one => one.textContent)")
+            assert any("9 calls did not return" in one for one in unseen) and any("102 calls are not in the flame graph" in one for one in unseen), unseen
+            assert program.ask("document.querySelectorAll('#threads tr').length") == 4
+            assert program.ask("document.querySelector('#state').className") == "complete", what
+            quiet(url, what)
+    assert backs[False] != backs[True]
+
+    # Names stay text: nothing of them runs, and no element is made of them.
+    for name in ("hostile.html", "hostile2.html"):
+        for width, height in SIZES:
+            url = page(name, width, height, False)
+            names = program.ask("[...document.querySelectorAll('#table-rows button')].map(one => one.textContent)")
+            assert sorted(names) == sorted(one["name"] for one in data_of(name)["functions"]), names
+            assert program.ask("document.documentElement.scrollWidth") <= width, (name, width, program.ask("document.documentElement.scrollWidth"))
+            assert program.ask("document.documentElement.dataset.owned") is None
+            assert program.ask("document.querySelectorAll('img, iframe, svg[onload], script').length") == 2, name
+            quiet(url, name)
+    # Such a script would not run even if it stood in the page.
+    program.ask("document.body.append(Object.assign(document.createElement('script'), { textContent: 'document.documentElement.dataset.owned = 5' }))")
+    assert program.ask("document.documentElement.dataset.owned") is None
+    program.take()
+
+    # What a page says where there is less: events were lost; no calls; samples.
+    url = page("lost.html", 1280, 800, False)
+    assert program.ask("document.querySelector('#state').className") == "incomplete"
+    quiet(url, "lost")
+    if os.path.exists("samples.html"):
+        url = page("samples.html", 390, 844, True)
+        assert program.ask("[...document.querySelectorAll('#flame-kinds button')].map(one => one.textContent + one.getAttribute('aria-pressed')).join()") == "Callstrue,Samplesfalse"
+        click("#flame-kinds button:nth-child(2)")
+        assert re.match(r"all samples: [\d,]+ samples?, 100.0 %", program.ask("document.querySelector('#flame-at').textContent"))
+        quiet(url, "samples")
+    program.close()
+
+
+if __name__ == "__main__":
+    {"numbers": numbers, "browser": browser}[sys.argv[1]]()
