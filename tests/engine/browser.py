@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A headless Chromium, driven by the protocol of its developer tools through a pipe: no port and no library. For report.py."""
-import base64, json, os, subprocess, tempfile
+"""A headless Chromium, driven by the protocol of its developer tools through a pipe: no port and no library. For report.py.
+
+browser.py PAGE PICTURE.png WIDTH HEIGHT light|dark: a picture of its top."""
+import base64, json, os, subprocess, sys, tempfile
 
 
 class Browser:
@@ -85,7 +87,7 @@ class Browser:
             self("Input.dispatchMouseEvent", type=one, x=x, y=y, button="none" if one == "mouseMoved" else "left", clickCount=1)
 
     def picture(self, file):
-        open(file, "wb").write(base64.b64decode(self("Page.captureScreenshot", captureBeyondViewport=True)["data"]))
+        open(file, "wb").write(base64.b64decode(self("Page.captureScreenshot", captureBeyondViewport=False)["data"]))
 
     def close(self):
         self.session = None
@@ -96,3 +98,11 @@ class Browser:
         os.close(self.to)
         self.process.wait()
         os.close(self.from_)
+
+
+if __name__ == "__main__":
+    page, picture, width, height, dark = sys.argv[1:]
+    browser = Browser()
+    browser.open("file://" + os.path.realpath(page), int(width), int(height), dark == "dark")
+    browser.picture(picture)
+    browser.close()

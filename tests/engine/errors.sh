@@ -49,7 +49,7 @@ say() { # MESSAGE OPTIONS...: the whole of what it says
     error "$@"
     expect "$*" "$(cat err)" "fastsdt-trace: $message"
 }
-todo='say what to do: -e SCRIPT, a script'\''s FILE, or latency, top, functions, record, serve; see fastsdt-trace --help'
+todo='say what to do: -e SCRIPT, a script'\''s FILE, or latency, top, functions, record, report, serve; see fastsdt-trace --help'
 say "$todo"
 say "$todo" -- ./app
 say 'where shall the trace go? -o DIR' record -- ./app

@@ -35,7 +35,7 @@ done
 
 # A command inside a tool has a usage of its own, and the tool names it.
 fastsdt-trace --help | matches -E '^  serve  ' || fail "fastsdt-trace --help does not name serve"
-for command in latency record functions top export; do
+for command in latency record functions top export report; do
     fastsdt-trace --help | matches -E "^  $command  " || fail "fastsdt-trace --help does not name $command"
     fastsdt-trace $command --help | matches -E "^(Usage:|      ) fastsdt-trace $command " || fail "fastsdt-trace $command --help has no usage"
 done

@@ -40,5 +40,6 @@ complete -c fastsdt-trace -l config -r -F -d 'Scripts and their processes; SIGHU
 complete -c fastsdt-trace -l listen -x -d 'Where to be asked; 127.0.0.1:9946 by default'
 complete -c fastsdt-trace -l functions -x -d 'Functions, [FILE:]FUNCTION: their entries and exits'
 complete -c fastsdt-trace -l probes -x -d 'Probes, [[FILE:]PROVIDER:]NAME, with all of their arguments; all of the program by default'
+complete -c fastsdt-trace -l samples -x -d 'Sample the threads\' stacks so often in a second, too: 99, for example'
 complete -c fastsdt-trace -l sort -x -d 'rate, total, busy, p50, p99 or name; rate by default'
 complete -c fastsdt-trace -l rows -x -d 'Print so many at most where there is no terminal; 20 by default'

@@ -50,7 +50,7 @@ _fastsdt() {
         esac
         ;;
     fastsdt-trace)
-        options='-h --help -V --version -e --execute -c --cmd -p --pid --exe --comm --cgroup --container --user --engine -t --duration -i --interval -d --stage --dry-run -f --follow --no-follow --no-move --move-faulting --read-memory --buffer --flight --unordered -o --output -j --json --like --no-warnings --unsafe --uretprobe --folded --pprof --exit-status --debug-dir --debuginfod --no-demangle -l --list --config --listen --functions --probes --sort --rows'
+        options='-h --help -V --version -e --execute -c --cmd -p --pid --exe --comm --cgroup --container --user --engine -t --duration -i --interval -d --stage --dry-run -f --follow --no-follow --no-move --move-faulting --read-memory --buffer --flight --unordered -o --output -j --json --like --no-warnings --unsafe --uretprobe --folded --pprof --exit-status --debug-dir --debuginfod --no-demangle -l --list --config --listen --functions --probes --samples --sort --rows'
         case $prev in
         -e | --execute) return ;;
         -c | --cmd) return ;;
@@ -74,6 +74,7 @@ _fastsdt() {
         --listen) return ;;
         --functions) return ;;
         --probes) return ;;
+        --samples) return ;;
         --sort) return ;;
         --rows) return ;;
         esac

@@ -42,7 +42,7 @@ def options(tool, *command):
 
 all_options = {tool: options(tool) for tool in TOOLS}
 names = {name for option in all_options["fastsdt-trace"] for name in option.names}
-for command in ["serve", "record", "functions", "top"]:
+for command in ["serve", "record", "functions", "top", "report"]:
     all_options["fastsdt-trace"] += [option for option in options("fastsdt-trace", command) if not names & set(option.names)]
     names |= {name for option in all_options["fastsdt-trace"] for name in option.names}
 HEAD = "# SPDX-License-Identifier: BSD-2-Clause\n# Made by tools/completions/write.py of what the tools print for --help.\n"

@@ -596,7 +596,7 @@ void check_options(Options& options, const Given& given)
     if (is_latency)
         check_latency(options, given.places);
     if (!is_latency && !is_top && !is_generated && given.text.empty() && !is_file)
-        give_up("say what to do: -e SCRIPT, a script's FILE, or latency, top, functions, record, serve; see "
+        give_up("say what to do: -e SCRIPT, a script's FILE, or latency, top, functions, record, report, serve; see "
                 "fastsdt-trace --help");
     if (!options.pprof.empty() && (options.dry || options.top || options.timeline))
         give_up("--pprof is for the maps of a script's report");

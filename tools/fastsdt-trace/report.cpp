@@ -99,8 +99,8 @@ public:
 
     struct Slice {
         uint64_t begin, end;
-        uint32_t function; ///< nowhere: of several
-        uint64_t count = 1;
+        uint32_t function;
+        uint64_t count = 1, longest = end - begin; ///< function: of the longest call
     };
     using Levels = std::vector<std::vector<Slice>>;
 
@@ -132,8 +132,10 @@ private:
         Slice& last = level.back();
         last.end = slice.end;
         last.count += slice.count;
-        if (last.function != slice.function)
-            last.function = nowhere;
+        if (slice.longest > last.longest) {
+            last.longest = slice.longest;
+            last.function = slice.function;
+        }
         return true;
     }
     void shorten()
@@ -454,10 +456,9 @@ json Report::rows()
                 json slices = json::array();
                 uint64_t last = 0;
                 for (const Timeline::Slice& slice : level) {
-                    const int64_t function = slice.function == nowhere ? -1 : shown(slice.function);
                     for (const uint64_t value : {slice.begin - last, slice.end - slice.begin})
                         slices.push_back(value);
-                    slices.push_back(function);
+                    slices.push_back(shown(slice.function));
                     slices.push_back(slice.count);
                     last = slice.begin;
                 }

@@ -12,6 +12,7 @@ const said = data.notes.filter(([key]) => key.startsWith("said")).map(([, text])
 // ---- Texts
 
 const number = value => value.toLocaleString("en");
+const compact = value => Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 2 }).format(value); // "1.5M"
 const plural = (count, one, many) => `${number(count)} ${count === 1 ? one : many || one + "s"}`;
 const durations = [["s", 1e9], ["ms", 1e6], ["us", 1e3], ["ns", 1]];
 function duration(ns, digits = 3) {
@@ -70,8 +71,9 @@ function choose(index) {
 
 const calls = functions.reduce((sum, one) => sum + (one.probe ? 0 : one.calls), 0);
 const pids = new Set(data.threads.map(one => one.pid));
-byId("title").textContent = notes.traced || "a trace";
-document.title = `${notes.traced || "trace"} - fastsdt-trace report`;
+const programs = [...new Set(data.threads.map(one => one.process))].slice(0, 3).join(", ");
+byId("title").textContent = [programs, notes.traced].filter(Boolean).join(": ") || "a trace";
+document.title = `${byId("title").textContent} - fastsdt-trace report`;
 byId("facts").textContent = [plural(data.events, "event"), plural(calls, "call"), plural(data.threads.length, "thread") + " of "
   + plural(pids.size, "process", "processes"), duration(data.span), data.events ? `from ${date(data.begin)}` : ""].filter(Boolean).join(", ");
 byId("made").textContent = `Made by fastsdt-trace ${data.version}. This file needs no network.`;
@@ -232,8 +234,13 @@ const columns = [["calls", "calls", number], ["total", "total", duration], ["sel
 const titles = { calls: "how often", total: "time with what it called; a recursion counts once", self: "time without what it called",
   min: "of one call", mean: "of a call", max: "of one call" };
 const isText = key => key === "name" || key === "file";
-const page = 200; // rows that are shown at first, and more of them each time
+const page = 15; // rows that are shown at first
 let sorted = "self", up = false, shown = page;
+const files = new Set(functions.map(one => one.file));
+if (files.size === 1) {
+  columns.pop();
+  byId("table-file").textContent = `All of ${[...files][0]}`;
+}
 for (const [key, title, text] of columns) {
   const button = element("button", { type: "button", textContent: title, title: titles[key] || "", onclick: () => sortBy(key) });
   byId("table-head").append(element("th", { scope: "col", className: text ? "number" : "", "data-column": key }, button));
@@ -278,7 +285,7 @@ function drawTable() {
   }));
   byId("table-found").textContent = rows.length === functions.length ? plural(rows.length, "row") : `${number(rows.length)} of ${plural(functions.length, "row")}`;
   byId("table-more").hidden = rows.length <= shown;
-  byId("table-more").textContent = `${plural(Math.min(page, rows.length - shown), "more row")}`;
+  byId("table-more").textContent = `${plural(Math.min(10 * page, rows.length - shown), "more row")}`;
   showSelected();
 }
 function showSelected() {
@@ -287,7 +294,7 @@ function showSelected() {
 }
 listeners.push(showSelected);
 byId("table-find").addEventListener("input", drawTable);
-byId("table-more").addEventListener("click", () => { shown += page; drawTable(); });
+byId("table-more").addEventListener("click", () => { shown += 10 * page; drawTable(); });
 // Up and down go from name to name.
 byId("table-rows").addEventListener("keydown", event => {
   const way = { ArrowDown: "nextElementSibling", ArrowUp: "previousElementSibling" }[event.key];
@@ -347,7 +354,7 @@ function drawLatency() {
     height: 240,
     scales: { x: { time: false, range: [first - 0.5, last + 0.5] }, y: { range: (_, __, most) => [0, most * 1.05] } },
     cursor: { y: false, drag: { x: false } },
-    axes: [powers(byId("histogram").clientWidth / 80, { size: 36 }), axis({ size: 64, values: (_, splits) => splits.map(number) })],
+    axes: [powers(byId("histogram").clientWidth / 80, { size: 36 }), axis({ size: 56, values: (_, splits) => splits.map(compact) })],
     series: [{}, { fill: style("--accent"), stroke: style("--accent"), paths: uPlot.paths.bars({ size: [0.9] }), points: { show: false } }],
     hooks: { setCursor: [u => {
       const i = u.cursor.idx;
@@ -429,6 +436,7 @@ for (const row of rows) {
   row.top = height;
   height += headHeight + row.levels.length * levelHeight + 6;
 }
+const isProbe = index => index >= 0 && functions[index].probe === true;
 // The last one that begins at this time or before.
 function lastBefore(begins, time) {
   let low = 0, high = begins.length;
@@ -458,7 +466,7 @@ function drawTimeline() {
   const full = [0, Math.max(1, data.span)];
   draw(where, {
     height: height + 60,
-    padding: [0, 8, 0, 8],
+    padding: [0, 24, 0, 24],
     scales: { x: { time: false, range: (_, low, high) => [low, high] }, y: { range: [0, 1] } },
     cursor: { points: { show: false }, y: false },
     axes: [times({ side: 0 }), { show: false }],
@@ -484,7 +492,7 @@ function drawTimeline() {
               const x = left + (level.begin[i] - min) * scale, wide = Math.max(1, level.time[i] * scale);
               if (x + wide < left)
                 continue;
-              ctx.fillStyle = row.hasMoments && depth === 0 ? markColor : colorOf(level.of[i]);
+              ctx.fillStyle = row.hasMoments && depth === 0 && isProbe(level.of[i]) ? markColor : colorOf(level.of[i]);
               ctx.globalAlpha = selected < 0 || level.of[i] === selected ? 1 : 0.35;
               ctx.fillRect(x, y, wide, high);
               if (wide > 40 * ratio) {
@@ -493,7 +501,7 @@ function drawTimeline() {
                 ctx.rect(Math.max(x, left), y, Math.min(wide, x + wide - left), high);
                 ctx.clip();
                 ctx.fillStyle = text;
-                ctx.fillText(level.of[i] < 0 ? plural(level.count[i], "call") : nameOf(level.of[i]), Math.max(x, left) + 3 * ratio, y + high / 2);
+                ctx.fillText(nameOf(level.of[i]), Math.max(x, left) + 3 * ratio, y + high / 2);
                 ctx.restore();
               }
             }
@@ -505,7 +513,7 @@ function drawTimeline() {
       setCursor: [u => {
         const slice = u.cursor.left >= 0 && sliceAt(u);
         byId("timeline-at").textContent = !slice ? "\u00a0"
-          : `${slice.of < 0 ? plural(slice.count, "call") + " of several functions" : nameOf(slice.of) + (slice.count > 1 ? `, ${plural(slice.count, "call")}` : "")}: at ${duration(slice.begin)}, ${duration(slice.time)}`;
+          : `${slice.count > 1 ? `${plural(slice.count, "call")}, the longest of ` : ""}${nameOf(slice.of)}: at ${duration(slice.begin)}, ${duration(slice.time)}`;
       }],
       ready: [u => u.over.addEventListener("click", () => {
         const slice = u.cursor.left >= 0 && sliceAt(u);

@@ -17,7 +17,8 @@ trap 'rm -rf "$work"' EXIT
 cp "$there"/{entry.js,package.json,package-lock.json} "$work"
 cd "$work"
 npm ci --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null || fail "npm cannot install what package-lock.json names"
-node_modules/.bin/esbuild entry.js --bundle --minify --line-limit=150 --legal-comments=none --target=es2020 --format=iife --global-name=parts \
+# Not made small: whoever looks at a change of it can read it.
+node_modules/.bin/esbuild entry.js --bundle --line-limit=150 --legal-comments=none --target=es2020 --format=iife --global-name=parts \
     --metafile=made.json --outfile=parts.js --log-level=warning
 node - >LICENSES.txt <<'END'
 const fs = require("fs");
