@@ -6,7 +6,7 @@
 plugin=$(plugin gcc)
 [ -n "$plugin" ] || skip "fastprobe was not built for GCC"
 need "$plugin" python3 objcopy
-rm -rf trace* hostile-trace* lost there armed *.html*
+rm -rf trace* hostile-trace* large lost there armed *.html*
 cat >calls.cpp <<'END_OF_C'
 #include <fastsdt.h>
 #include <csetjmp>
@@ -179,6 +179,11 @@ for i in range(30):
     done = subprocess.run(["fastsdt-trace", "report", "trace-damaged", "-o", "damaged.html"], capture_output=True, text=True)
     assert done.returncode in (0, 1, 2) and done.stderr.count("\n") <= 4, done
 END
+
+# More of everything than a page takes.
+python3 -B "$FASTSDT_SOURCE/tests/engine/report.py" large
+report large -o large.html
+expect "a large trace" "$status $(cut -d, -f1 err)" "0 fastsdt-trace: 160000 events"
 
 python3 -B "$FASTSDT_SOURCE/tests/engine/report.py" numbers || fail "the numbers of a page"
 have chromium || { echo "SKIP: chromium is not installed, which would show the pages"; exit 0; }

@@ -290,7 +290,7 @@ function drawTable() {
 }
 function showSelected() {
   for (const row of byId("table-rows").children)
-    row.setAttribute("aria-selected", Number(row.dataset.function) === selected);
+    row.setAttribute("aria-current", Number(row.dataset.function) === selected);
 }
 listeners.push(showSelected);
 byId("table-find").addEventListener("input", drawTable);
@@ -338,7 +338,7 @@ function drawLatency() {
   const histogram = selected < 0 ? data.heat.histogram : functions[selected].histogram;
   const cells = selected < 0 ? data.heat.all : data.heat.functions[selected];
   byId("latency-of").value = selected;
-  byId("histogram-at").textContent = byId("heat-at").textContent = "\u00a0";
+  byId("heat-at").textContent = byId("histogram-at").textContent = "\u00a0";
   if (!histogram || !histogram.length) {
     draw(byId("histogram"));
     draw(byId("heat"));
@@ -350,6 +350,14 @@ function drawLatency() {
   for (const [bucket, count] of histogram)
     counts[bucket - first] = count;
   const sum = counts.reduce((a, b) => a + b, 0);
+  // Up to which power of two so large a part of the calls took.
+  const below = part => {
+    let i = 0;
+    for (let passed = counts[0]; passed < part * sum; passed += counts[++i]);
+    return short(2 ** buckets[i]);
+  };
+  const summary = `${plural(sum, "call")}; half took less than ${below(0.5)}, 99 % less than ${below(0.99)}`;
+  byId("histogram-at").textContent = summary;
   draw(byId("histogram"), {
     height: 240,
     scales: { x: { time: false, range: [first - 0.5, last + 0.5] }, y: { range: (_, __, most) => [0, most * 1.05] } },
@@ -358,7 +366,7 @@ function drawLatency() {
     series: [{}, { fill: style("--accent"), stroke: style("--accent"), paths: uPlot.paths.bars({ size: [0.9] }), points: { show: false } }],
     hooks: { setCursor: [u => {
       const i = u.cursor.idx;
-      byId("histogram-at").textContent = i === null || i === undefined ? "\u00a0" : `${range(buckets[i])}: ${plural(counts[i], "call")}, ${percent(counts[i] / sum)}`;
+      byId("histogram-at").textContent = i === null || i === undefined ? summary : `${range(buckets[i])}: ${plural(counts[i], "call")}, ${percent(counts[i] / sum)}`;
     }] },
   }, [buckets, counts]);
   if (!cells) {
