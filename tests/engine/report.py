@@ -370,6 +370,12 @@ def browser():
     assert "was killed" in program.ask("document.querySelector('#state').textContent") and program.ask("document.documentElement.scrollWidth") <= 390
     quiet(url, "large")
 
+    # One without a single event.
+    url = page("there.html", 1280, 800, True)
+    assert "nothing matched" in program.ask("document.querySelector('#unseen-list').textContent")
+    assert program.ask("document.querySelectorAll('#table-rows tr').length") == 0
+    quiet(url, "no events")
+
     # What a page says where there is less: events were lost; no calls; samples.
     url = page("lost.html", 1280, 800, False)
     assert program.ask("document.querySelector('#state').className") == "incomplete"

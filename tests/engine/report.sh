@@ -6,7 +6,7 @@
 plugin=$(plugin gcc)
 [ -n "$plugin" ] || skip "fastprobe was not built for GCC"
 need "$plugin" python3 objcopy
-rm -rf trace* hostile-trace* large lost there armed *.html*
+rm -rf trace* hostile-trace* large lost small there armed *.html*
 cat >calls.cpp <<'END_OF_C'
 #include <fastsdt.h>
 #include <csetjmp>
@@ -107,6 +107,24 @@ echo >&9
 exec 9>&-
 wait $tracer || fail "a process: $(cat err armed)"
 wait $pid
+# An interrupt ends it, with the page; one that is killed makes none, and leaves what it recorded.
+for signal in INT KILL; do
+    ./calls w <in &
+    pid=$!
+    exec 9>in
+    until [ "/proc/$pid/exe" -ef calls ]; do [ -d "/proc/$pid" ] || fail "calls does not run"; done
+    rm -f armed
+    fastsdt-trace report -o SIG$signal.html -e 'interval:ms:10 { printf("armed\n"); } uprobe:./calls:fib { print(0); }' -p $pid >armed 2>err &
+    tracer=$!
+    until [ -s armed ]; do kill -0 $tracer || fail "a process: $(cat err)"; done
+    kill -$signal $tracer
+    wait $tracer 2>/dev/null || [ $signal = KILL ] || fail "SIG$signal: $(cat err)"
+    echo >&9
+    exec 9>&-
+    wait $pid
+done
+[ -s SIGINT.html ] && [ ! -e SIGKILL.html ] && [ -d "$(echo SIGKILL.html.??????)" ] || fail "signals: $(ls)"
+rm -r SIGINT.html SIGKILL.html.??????
 if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ] || [ "$(id -u)" = 0 ]; then
     report -o samples.html --samples 199 --functions thread -- ./calls spin
     expect "samples: status: $(cat out err)" "$status $(grep -c "^samples [0-9]*; sites" out)" "0 1"
@@ -164,6 +182,13 @@ expect "nothing matches" "$status $(grep -c 'nothing matched uprobe' err)" "1 1"
 report -o there.html -p 999999999
 expect "no such process: status" "$status" 2
 expect "nothing else is left" "$(find . -maxdepth 1 -name 'there*' | sort | xargs)" "./there ./there.html"
+# A disk that is full: one sentence, and nothing is there.
+if [ "$(id -u)" = 0 ] && mkdir small && mount -t tmpfs -o size=64k none small 2>/dev/null; then
+    report -o small/page.html --functions fib -- ./calls
+    in_small=$(ls small)
+    umount small
+    expect "a full disk: status" "$status $(grep -c 'No space left' err) $in_small" "2 1 "
+fi
 # Damaged traces: a sentence or a page, and no crash.
 python3 - <<'END'
 import random, shutil, subprocess

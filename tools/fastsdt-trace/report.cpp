@@ -232,9 +232,9 @@ public:
 
 private:
     struct Thread : CallTable::Thread {
-        std::vector<uint32_t> nodes; ///< of the calls that are open
-        size_t row = SIZE_MAX;       ///< of the timeline
-        uint64_t events = 0, first = 0, last = 0;
+        std::vector<uint32_t> nodes;             ///< of the calls that are open
+        size_t row = SIZE_MAX;                   ///< of the timeline
+        uint64_t events = 0, begin = 0, end = 0; ///< of its events
     };
 
     // Those with the most events.
@@ -254,37 +254,37 @@ private:
 
     void read(size_t number)
     {
-        Thread& thread = threads_[number];
         lost_ += trace_.threads()[number].discarded;
         trace_.read(trace_.threads()[number],
                     [&](size_t one, uint64_t ns, const std::vector<CtfReader::Value>& values) {
-                        if (drawn_[one].kind == Drawn::Kind::samples) {
-                            if (values.size() == 2)
-                                sample(values[1].text, values[0].number);
-                            return;
-                        }
-                        const uint64_t at =
-                            std::min(span_, ns - std::min(ns, trace_.begin())); // a damaged trace may say anything
-                        if (thread.events++ == 0)
-                            thread.first = at;
-                        thread.last = std::max(at, thread.last);
-                        ++events_;
-                        const size_t function = numbers_[one];
-                        switch (drawn_[one].kind) {
-                        case Drawn::Kind::begin: enter(thread, function, at); break;
-                        case Drawn::Kind::end: calls_.leave(thread, function, at); break;
-                        case Drawn::Kind::instant:
-                            if (drawn_[one].has_end)
-                                calls_.moment(function);
-                            else
-                                calls_.count(function);
-                            if (thread.row != SIZE_MAX)
-                                timeline_.add(thread.row, 0, {at, at, static_cast<uint32_t>(function)});
-                            break;
-                        case Drawn::Kind::samples: break;
-                        }
+                        if (drawn_[one].kind != Drawn::Kind::samples)
+                            take(threads_[number], one, ns);
+                        else if (values.size() == 2)
+                            sample(values[1].text, values[0].number);
                     });
-        calls_.end(thread);
+        calls_.end(threads_[number]);
+    }
+
+    // @param one  class of the event
+    void take(Thread& thread, size_t one, uint64_t ns)
+    {
+        // A damaged trace may say anything.
+        const uint64_t at = std::max(thread.end, std::min(span_, ns - std::min(ns, trace_.begin())));
+        if (thread.events++ == 0)
+            thread.begin = at;
+        thread.end = at;
+        ++events_;
+        const size_t function = numbers_[one];
+        if (drawn_[one].kind == Drawn::Kind::begin)
+            return enter(thread, function, at);
+        if (drawn_[one].kind == Drawn::Kind::end)
+            return calls_.leave(thread, function, at);
+        if (drawn_[one].has_end)
+            calls_.moment(function);
+        else
+            calls_.count(function);
+        if (thread.row != SIZE_MAX)
+            timeline_.add(thread.row, 0, {at, at, static_cast<uint32_t>(function)});
     }
 
     // "main;work;step"
@@ -480,8 +480,8 @@ json Report::people() const
                           {"name", printable(one.thread)},
                           {"events", threads_[i].events},
                           {"lost", one.discarded},
-                          {"first", threads_[i].first},
-                          {"last", threads_[i].last}});
+                          {"first", threads_[i].begin},
+                          {"last", threads_[i].end}});
     }
     return people;
 }
