@@ -15,6 +15,7 @@
 #   *links         compilers, linkers, LTO, section collection
 #   *packages      Debian's, RPM's and Conan's
 #   *static        the static file, built twice, in roots of distributions
+#    page          what others wrote of the page of `fastsdt-trace report`, made again from npm: the same bytes
 #    bpftrace      bpftrace's own tests on the user engine
 #    programs, servers, services      real programs with our headers, and under load
 #    plugins       real programs with the compiler plugins
@@ -57,6 +58,7 @@ part() {
     links) $here/link-matrix.sh "$@" ;;
     packages) scripts/package.sh "$@" ;;
     static) packaging/static.sh --twice --roots "$@" ;;
+    page) tools/fastsdt-trace/page/parts/make.sh --check ;;
     bpftrace) $here/bpftrace-tests.py "$@" ;;
     programs) $here/real-programs.sh "${@:-tcl}" ;;
     servers) $here/real-servers.sh "$@" ;;
@@ -70,7 +72,7 @@ part() {
 known() { sed -nE '/^#   ?[ *]/s/^#   ?[ *]([a-z, -]*[a-z])  .*/\1/p' tests/long/run.sh | tr -d , | xargs; }
 parts=("${1:-}")
 [ $# = 0 ] || shift
-case " $(known) nightly " in *" ${parts[*]} "*) ;; *) sed -n '3,24s/^# \{0,1\}//p' "$0" >&2 && exit 2 ;; esac
+case " $(known) nightly " in *" ${parts[*]} "*) ;; *) sed -n '3,25s/^# \{0,1\}//p' "$0" >&2 && exit 2 ;; esac
 [ "${parts[*]}" != nightly ] || parts=("${nightly[@]}")
 mkdir -p build/long
 status=0
