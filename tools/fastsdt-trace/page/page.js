@@ -89,12 +89,14 @@ unseen.push(...said);
 if (data.lost)
   unseen.push(`${plural(data.lost, "event was", "events were")} lost when the trace was recorded: calls around them may seem to contain what they did not`);
 if (data.unfinished)
-  unseen.push(`${plural(data.unfinished, "call")} did not return, by longjmp(), an exception or the end: each ends where a call further out returned, or with its thread`);
+  unseen.push(`${plural(data.unfinished, "call")} did not return, by longjmp(), an exception or the end: each ends where a call further out returned, `
+    + "or with its thread");
 if (data.unknown)
   unseen.push(`${plural(data.unknown, "exit was", "exits were")} left out: what entered there was not recorded`);
 const untimed = functions.filter(one => !one.probe && one.total === undefined);
 if (untimed.length)
-  unseen.push(`${plural(untimed.length, "function has", "functions have")} calls and no times: their exits are not armed, and their time is in their caller's own`);
+  unseen.push(`${plural(untimed.length, "function has", "functions have")} calls and no times: their exits are not armed, `
+    + "and their time is in their caller's own");
 if (notes.since)
   unseen.push(`Nothing from before ${date(notes.since)} and after ${date(notes.until)}; only the processes below`);
 for (const cut of data.cuts)
@@ -117,7 +119,9 @@ const kinds = [];
 const known = new Map(functions.map((one, index) => [one.name, index]));
 function treeOf({ functions: of, names, parents, calls: counts, times }, what) {
   const top = { name: what, value: 0, children: [], index: -2, calls: 0 };
-  const nodes = of.map((index, i) => ({ name: names ? names[index] : nameOf(index), index: names ? known.get(names[index]) ?? -1 : index, value: times[i], calls: names ? 0 : counts[i], children: [] }));
+  const nodes = of.map((index, i) => names
+    ? { name: names[index], index: known.get(names[index]) ?? -1, value: times[i], calls: 0, children: [] }
+    : { name: nameOf(index), index, value: times[i], calls: counts[i], children: [] });
   nodes.forEach((node, i) => {
     const parent = parents[i] < 0 ? top : nodes[parents[i]];
     parent.children.push(node);
@@ -173,7 +177,8 @@ function drawFlame() {
     .setSearchHandler((found, sum) => {
       byId("flame-found").textContent = `${plural(found.length, "place")}, ${percent(sum / (kinds[kind].top.value || 1))}`;
     })
-    .setColorMapper(node => node.highlight ? style("--mark") : node.data.index === -2 ? style("--line") : node.data.index >= 0 ? colorOf(node.data.index) : color(node.data.name));
+    .setColorMapper(({ highlight, data: { index, name } }) => highlight ? style("--mark") : index === -2 ? style("--line")
+      : index >= 0 ? colorOf(index) : color(name));
   select(graph).datum(structuredClone(kinds[kind].top)).call(chart);
   root = select(graph).datum();
   at(root);
@@ -229,8 +234,8 @@ pressed();
 
 // ---- Table
 
-const columns = [["calls", "calls", number], ["total", "total", duration], ["self", "self", duration], ["min", "min", duration],
-  ["mean", "mean", duration], ["max", "max", duration], ["name", "function or probe"], ["file", "file"]];
+const columns = [["name", "function or probe"], ["calls", "calls", number], ["total", "total", duration], ["self", "self", duration],
+  ["min", "min", duration], ["mean", "mean", duration], ["max", "max", duration], ["file", "file"]];
 const titles = { calls: "how often", total: "time with what it called; a recursion counts once", self: "time without what it called",
   min: "of one call", mean: "of a call", max: "of one call" };
 const isText = key => key === "name" || key === "file";
@@ -283,7 +288,7 @@ function drawTable() {
     }
     return row;
   }));
-  byId("table-found").textContent = rows.length === functions.length ? plural(rows.length, "row") : `${number(rows.length)} of ${plural(functions.length, "row")}`;
+  byId("table-found").textContent = (rows.length === functions.length ? "" : `${number(rows.length)} of `) + plural(functions.length, "row");
   byId("table-more").hidden = rows.length <= shown;
   byId("table-more").textContent = `${plural(Math.min(10 * page, rows.length - shown), "more row")}`;
   showSelected();
@@ -366,7 +371,8 @@ function drawLatency() {
     series: [{}, { fill: style("--accent"), stroke: style("--accent"), paths: uPlot.paths.bars({ size: [0.9] }), points: { show: false } }],
     hooks: { setCursor: [u => {
       const i = u.cursor.idx;
-      byId("histogram-at").textContent = i === null || i === undefined ? summary : `${range(buckets[i])}: ${plural(counts[i], "call")}, ${percent(counts[i] / sum)}`;
+      byId("histogram-at").textContent = i === null || i === undefined ? summary
+        : `${range(buckets[i])}: ${plural(counts[i], "call")}, ${percent(counts[i] / sum)}`;
     }] },
   }, [buckets, counts]);
   if (!cells) {
@@ -410,7 +416,8 @@ function drawLatency() {
           return;
         }
         const column = Math.floor(u.posToVal(left, "x") / width), bucket = Math.floor(u.posToVal(top, "y"));
-        byId("heat-at").textContent = `at ${duration(column * width)}: ${plural(counted.get(bucket * data.heat.columns + column) || 0, "call")} of ${range(bucket)}`;
+        const count = counted.get(bucket * data.heat.columns + column) || 0;
+        byId("heat-at").textContent = `at ${duration(column * width)}: ${plural(count, "call")} of ${range(bucket)}`;
       }],
     },
   }, [[0, Math.max(1, data.span)], [first, last]]);
@@ -458,12 +465,14 @@ function lastBefore(begins, time) {
   return low - 1;
 }
 function sliceAt(u) {
-  const time = u.posToVal(u.cursor.left, "x"), y = u.cursor.top, row = rows.find(one => y >= one.top && y < one.top + headHeight + one.levels.length * levelHeight);
+  const time = u.posToVal(u.cursor.left, "x"), y = u.cursor.top;
+  const row = rows.find(one => y >= one.top && y < one.top + headHeight + one.levels.length * levelHeight);
   const level = row && row.levels[Math.floor((y - row.top - headHeight) / levelHeight)];
   if (!level)
     return null;
   const i = lastBefore(level.begin, time), pixel = (u.scales.x.max - u.scales.x.min) / u.bbox.width * devicePixelRatio;
-  return i >= 0 && time <= level.begin[i] + Math.max(level.time[i], 2 * pixel) ? { row, of: level.of[i], begin: level.begin[i], time: level.time[i], count: level.count[i] } : null;
+  const isThere = i >= 0 && time <= level.begin[i] + Math.max(level.time[i], 2 * pixel);
+  return isThere ? { of: level.of[i], begin: level.begin[i], time: level.time[i], count: level.count[i] } : null;
 }
 function drawTimeline() {
   const where = byId("timeline-chart");
@@ -492,7 +501,8 @@ function drawTimeline() {
         for (const row of rows) {
           ctx.font = `${12 * ratio}px system-ui, sans-serif`;
           ctx.fillStyle = soft;
-          ctx.fillText(`${row.thread.name} ${row.thread.tid} of ${row.thread.process} ${row.thread.pid}`, left + 2 * ratio, top + (row.top + headHeight / 2) * ratio);
+          const { name, tid, process, pid } = row.thread;
+          ctx.fillText(`${name} ${tid} of ${process} ${pid}`, left + 2 * ratio, top + (row.top + headHeight / 2) * ratio);
           ctx.font = `${11 * ratio}px system-ui, sans-serif`;
           row.levels.forEach((level, depth) => {
             const y = top + (row.top + headHeight + depth * levelHeight) * ratio, high = (levelHeight - 1) * ratio;
@@ -520,8 +530,8 @@ function drawTimeline() {
       }],
       setCursor: [u => {
         const slice = u.cursor.left >= 0 && sliceAt(u);
-        byId("timeline-at").textContent = !slice ? "\u00a0"
-          : `${slice.count > 1 ? `${plural(slice.count, "call")}, the longest of ` : ""}${nameOf(slice.of)}: at ${duration(slice.begin)}, ${duration(slice.time)}`;
+        const several = slice && slice.count > 1 ? `${plural(slice.count, "call")}, the longest of ` : "";
+        byId("timeline-at").textContent = slice ? `${several}${nameOf(slice.of)}: at ${duration(slice.begin)}, ${duration(slice.time)}` : "\u00a0";
       }],
       ready: [u => u.over.addEventListener("click", () => {
         const slice = u.cursor.left >= 0 && sliceAt(u);
