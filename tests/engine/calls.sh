@@ -156,6 +156,38 @@ for line in open("wanted"):
     assert begun[name] == int(count)
 END_OF_PYTHON
 
+# OpenTelemetry's spans: the same calls, each within the one that made it. Its times are whole, Chrome's begin at 0.
+fastsdt-trace export trace -o trace.otlp.json 2>err || fail "export: $(cat err)"
+python3 - <<'END_OF_PYTHON' || fail "export: $(tail -3 trace.otlp.json | cut -c 1-300)"
+import collections, json
+chrome = json.load(open("trace.json"))
+began = int(chrome["otherData"]["begin, ns since 1970"])
+def ns(ts):
+    whole, _, part = repr(ts).partition(".")
+    return began + 1000 * int(whole) + int(part.ljust(3, "0")[:3] or 0)
+calls, open_ = collections.Counter(), collections.defaultdict(list) # (thread, name, begin, end, the call around it)
+for e in json.load(open("trace.json"), parse_float=lambda text: type("Text", (), {"__repr__": lambda self, text=text: text})())["traceEvents"]:
+    if e["ph"] == "B":
+        open_[e["tid"]].append((e["name"], ns(e["ts"])))
+    elif e["ph"] == "E":
+        name, begin = open_[e["tid"]].pop()
+        calls[e["tid"], name, begin, ns(e["ts"]), open_[e["tid"]][-1] if open_[e["tid"]] else None] += 1
+spans, seen = {}, collections.Counter()
+for resource in json.load(open("trace.otlp.json"))["resourceSpans"]:
+    assert {"key": "service.name", "value": {"stringValue": "calls"}} in resource["resource"]["attributes"]
+    for span in resource["scopeSpans"][0]["spans"]:
+        assert len(bytes.fromhex(span["traceId"])) == 16 and len(bytes.fromhex(span["spanId"])) == 8
+        assert span["spanId"] not in spans, "an identity twice"
+        spans[span["spanId"]] = span
+for span in spans.values():
+    parent = spans[span["parentSpanId"]] if "parentSpanId" in span else None
+    assert parent is None or parent["traceId"] == span["traceId"]
+    thread = int(next(a["value"]["intValue"] for a in span["attributes"] if a["key"] == "thread.id"))
+    seen[thread, span["name"], int(span["startTimeUnixNano"]), int(span["endTimeUnixNano"]),
+         (parent["name"], int(parent["startTimeUnixNano"])) if parent else None] += 1
+assert sum(seen.values()) > 1000 and seen == calls, (seen - calls, calls - seen)
+END_OF_PYTHON
+
 # Perfetto's: read with the numbers of its .proto files, and by its trace processor where there is one.
 fastsdt-trace export trace -o trace.pftrace 2>err || fail "export: $(cat err)"
 python3 - <<'END_OF_PYTHON' || fail "export: trace.pftrace"

@@ -16,6 +16,7 @@
 #   *packages      Debian's, RPM's and Conan's
 #   *static        the static file, built twice, in roots of distributions
 #    page          what others wrote of the page of `fastsdt-trace report`, made again from npm: the same bytes
+#    otlp          spans of `export`, by the reader of OpenTelemetry's collector
 #    bpftrace      bpftrace's own tests on the user engine
 #    programs, servers, services      real programs with our headers, and under load
 #    plugins       real programs with the compiler plugins
@@ -58,6 +59,7 @@ part() {
     links) $here/link-matrix.sh "$@" ;;
     packages) scripts/package.sh "$@" ;;
     static) packaging/static.sh --twice --roots "$@" ;;
+    otlp) tests/long/otlp.sh ;;
     page) tools/fastsdt-trace/page/parts/make.sh --check ;;
     bpftrace) $here/bpftrace-tests.py "$@" ;;
     programs) $here/real-programs.sh "${@:-tcl}" ;;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A trace in the formats of other programs: Chrome's trace events (JSON), which speedscope reads too, and Perfetto's protobuf. Both have a
-// track for each thread, calls as slices, and other events as instants with their arguments. No events of threads are sorted: the
-// readers do that.
+// A trace in the formats of other programs: Chrome's trace events (JSON), which speedscope reads too, Perfetto's protobuf, and OpenTelemetry's
+// spans (otlp.cpp). The first two have a track for each thread, calls as slices, and other events as instants with their arguments. No events
+// of threads are sorted: the readers do that.
 #include "export.h"
 
 #include "base/output_file.h"
 #include "base/printable.h"
 #include "call_stack.h"
 #include "ctf_reader.h"
+#include "export_format.h"
 #include "say.h"
 
 #include <fmt/format.h>
@@ -25,23 +26,6 @@
 
 namespace fastsdt::trace_tool {
 namespace {
-
-using Values = std::vector<CtfReader::Value>;
-
-class Format {
-public:
-    virtual ~Format() = default;
-    virtual void thread(size_t number, const CtfReader::Thread& thread) = 0; ///< what follows is of it
-    virtual void begin(size_t number, uint64_t ns, const Values& values) = 0;
-    virtual void end(uint64_t ns) = 0;
-    virtual void instant(size_t number, uint64_t ns, const Values& values) = 0;
-    virtual std::string finish() = 0;
-};
-
-std::string json_text(const std::string& text)
-{
-    return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
 
 class ChromeJson : public Format {
 public:
@@ -249,14 +233,20 @@ private:
 
 } // namespace
 
+std::string json_text(const std::string& text)
+{
+    return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 int export_trace(const Export& wanted)
 {
     OutputFile file(wanted.file);
     const CtfReader trace(wanted.folder);
     const std::vector<Drawn> drawn = drawn_of(trace.classes());
-    const bool json = wanted.file.ends_with(".json");
-    const std::unique_ptr<Format> format = json ? std::unique_ptr<Format>(std::make_unique<ChromeJson>(trace, drawn))
-                                                : std::make_unique<Perfetto>(trace, drawn);
+    const auto is = [&](const char* ending) { return wanted.file.ends_with(ending); };
+    const std::unique_ptr<Format> format = is(".otlp.json") ? otlp_json(trace, drawn)
+        : is(".json") ? std::unique_ptr<Format>(std::make_unique<ChromeJson>(trace, drawn))
+                      : std::make_unique<Perfetto>(trace, drawn);
     uint64_t unfinished = 0, unknown = 0, discarded = 0;
     for (size_t i = 0; i < trace.threads().size(); ++i) {
         const CtfReader::Thread& thread = trace.threads()[i];

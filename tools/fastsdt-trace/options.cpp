@@ -103,6 +103,7 @@ class Help : public CLI::Formatter {
                    "       fastsdt-trace top [OPTIONS] [--functions PATTERN] [--probes PATTERN] --exe FILE\n";
         if (app->get_name() == "export")
             return "Usage: fastsdt-trace export DIR -o FILE.json\n"
+                   "       fastsdt-trace export DIR -o FILE.otlp.json\n"
                    "       fastsdt-trace export DIR -o FILE.pftrace\n";
         if (app->get_name() == "report")
             return "Usage: fastsdt-trace report [OPTIONS] -o FILE.html [--functions PATTERN] [--probes PATTERN] -- "
@@ -202,7 +203,8 @@ void add_timelines(CLI::App& app, Given& given)
     exported->add_option("DIR", given.exported.folder, "The trace's folder")->type_name("");
     exported
         ->add_option("-o,--output", given.exported.file,
-                     "FILE.json: Chrome's trace events; FILE.pftrace: Perfetto's protobuf")
+                     "FILE.json: Chrome's trace events; FILE.otlp.json: OpenTelemetry's spans; FILE.pftrace: "
+                     "Perfetto's protobuf")
         ->type_name("FILE");
 }
 
@@ -521,9 +523,10 @@ void check_export(Options& options, const Given& given)
     if (given.exported.folder.empty())
         give_up("which trace? export DIR, as record -o DIR has written it");
     if (given.exported.file.empty())
-        give_up("where shall it go? -o FILE.json or FILE.pftrace");
+        give_up("where shall it go? -o FILE.json, FILE.otlp.json or FILE.pftrace");
     if (!given.exported.file.ends_with(".json") && !given.exported.file.ends_with(".pftrace"))
-        give_up(fmt::format("{}: the name tells the format: .json for Chrome's trace events, .pftrace for Perfetto",
+        give_up(fmt::format("{}: the name tells the format: .json for Chrome's trace events, .otlp.json for "
+                            "OpenTelemetry, .pftrace for Perfetto",
                             given.exported.file));
 }
 

@@ -145,10 +145,10 @@ private:
         const Summary now = summary();
         const bool ends = !options_.command.empty() || options_.duration;
         tell(fmt::format("{} of {} site{} armed{}{}", now.armed, now.sites, now.sites == 1 ? "" : "s",
-                        options_.everyone        ? " in all processes"
-                            : now.processes == 1 ? ""
-                                                 : fmt::format(" in {} processes", now.processes),
-                        ends ? "" : "; Ctrl-C ends"));
+                         options_.everyone        ? " in all processes"
+                             : now.processes == 1 ? ""
+                                                  : fmt::format(" in {} processes", now.processes),
+                         ends ? "" : "; Ctrl-C ends"));
     }
 
     // Sentences on what a report cannot have.

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What `fastsdt-trace export` writes: a format is told of threads and of their calls, in order.
+#pragma once
+#include "ctf_reader.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace fastsdt::trace_tool {
+
+using Values = std::vector<CtfReader::Value>;
+
+class Format {
+public:
+    virtual ~Format() = default;
+    virtual void thread(size_t number, const CtfReader::Thread& thread) = 0;  ///< what follows is of it
+    virtual void begin(size_t number, uint64_t ns, const Values& values) = 0; ///< @param number  of the class
+    virtual void end(uint64_t ns) = 0;                                        ///< of the call that began last
+    virtual void instant(size_t number, uint64_t ns, const Values& values) = 0;
+    virtual std::string finish() = 0;
+};
+
+/// Quoted. What is no UTF-8 is replaced.
+std::string json_text(const std::string& text);
+
+/// Spans for OpenTelemetry's collectors. @param trace, drawn  have to outlive it
+std::unique_ptr<Format> otlp_json(const CtfReader& trace, const std::vector<Drawn>& drawn);
+
+} // namespace fastsdt::trace_tool

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// opentelemetry-proto, trace/v1/trace.proto, in its JSON: numbers of traces and spans are hexadecimal, those of 64 bits are strings.
+#include "export_format.h"
+
+#include "base/printable.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace fastsdt::trace_tool {
+namespace {
+
+// splitmix64: its numbers differ for different input.
+uint64_t mixed(uint64_t number)
+{
+    number += 0x9e3779b97f4a7c15;
+    number = (number ^ (number >> 30)) * 0xbf58476d1ce4e5b9;
+    number = (number ^ (number >> 27)) * 0x94d049bb133111eb;
+    return number ^ (number >> 31);
+}
+
+// An outermost call is a trace of its own, and the calls in it are its spans. A probe is an event of the call in which it was hit.
+class Otlp : public Format {
+public:
+    Otlp(const CtfReader& trace, const std::vector<Drawn>& drawn) : trace_(trace)
+    {
+        for (const Drawn& one : drawn)
+            names_.push_back(json_text(one.name));
+        for (const CtfClass& one : trace.classes()) {
+            auto& keys = keys_.emplace_back();
+            for (const CtfField& field : one.fields)
+                keys.push_back(json_text(field.name));
+        }
+    }
+
+    void thread(size_t, const CtfReader::Thread& thread) override
+    {
+        open_.clear();
+        auto& resource = resources_[thread.pid];
+        if (resource.name.empty())
+            resource.name = thread.process;
+        spans_ = &resource.spans;
+        attributes_ = fmt::format(R"({{"key":"thread.id","value":{{"intValue":"{}"}}}})", thread.tid);
+        if (!thread.thread.empty())
+            attributes_ +=
+                fmt::format(R"(,{{"key":"thread.name","value":{{"stringValue":{}}}}})", json_text(thread.thread));
+    }
+    void begin(size_t number, uint64_t ns, const Values& values) override
+    {
+        ++spans_begun_;
+        open_.push_back({number,
+                         ns,
+                         mixed(trace_.begin() ^ mixed(spans_begun_)) | 1,
+                         open_.empty() ? mixed(trace_.begin() + spans_begun_) : open_.front().trace,
+                         arguments(number, values),
+                         {}});
+    }
+    void end(uint64_t ns) override
+    {
+        if (open_.empty())
+            return;
+        const Span span = std::move(open_.back());
+        open_.pop_back();
+        add(span, ns, open_.empty() ? 0 : open_.back().id);
+    }
+    void instant(size_t number, uint64_t ns, const Values& values) override
+    {
+        if (open_.empty()) {
+            begin(number, ns, values);
+            return end(ns);
+        }
+        std::string& events = open_.back().events;
+        events += fmt::format(R"({}{{"timeUnixNano":"{}","name":{},"attributes":[{}]}})", events.empty() ? "" : ",", ns,
+                              names_[number], arguments(number, values));
+    }
+    std::string finish() override
+    {
+        std::string text = "{\"resourceSpans\":[";
+        bool first = true;
+        for (auto& [pid, resource] : resources_) {
+            if (resource.spans.empty())
+                continue;
+            text += fmt::format(
+                "{}\n{{\"resource\":{{\"attributes\":["
+                R"({{"key":"service.name","value":{{"stringValue":{}}}}},{{"key":"process.pid","value":{{"intValue":"{}"}}}}]}},)"
+                "\"scopeSpans\":[{{\"scope\":{{\"name\":\"fastsdt-trace\"}},\"spans\":[",
+                std::exchange(first, false) ? "" : ",",
+                json_text(resource.name.empty() ? "unknown_service" : resource.name), pid);
+            text += std::exchange(resource.spans, {});
+            text += "\n]}]}";
+        }
+        return text + "\n]}\n";
+    }
+
+private:
+    struct Span {
+        size_t number = 0;
+        uint64_t begin = 0, id = 0, trace = 0;
+        std::string arguments, events; // JSON
+    };
+
+    void add(const Span& span, uint64_t end, uint64_t parent)
+    {
+        constexpr int internal = 1; // SPAN_KIND_INTERNAL
+        fmt::format_to(
+            std::back_inserter(*spans_),
+            R"({}{{"traceId":"{:016x}{:016x}","spanId":"{:016x}",{}"name":{},"kind":{},"startTimeUnixNano":"{}","endTimeUnixNano":"{}",)"
+            R"("attributes":[{}{}{}]{}}})",
+            spans_->empty() ? "\n" : ",\n", mixed(span.trace), span.trace, span.id,
+            parent ? fmt::format(R"("parentSpanId":"{:016x}",)", parent) : "", names_[span.number], internal,
+            span.begin, end, attributes_, span.arguments.empty() ? "" : ",", span.arguments,
+            span.events.empty() ? "" : fmt::format(R"(,"events":[{}])", span.events));
+    }
+    std::string arguments(size_t number, const Values& values) const
+    {
+        std::string text;
+        for (size_t i = 0; i < values.size(); ++i) {
+            const CtfField& field = trace_.classes()[number].fields[i];
+            const uint64_t number_of = values[i].number;
+            const std::string value = field.bytes == 0
+                ? fmt::format(R"("stringValue":{})", json_text(printable(values[i].text)))
+                : field.is_signed || number_of <= INT64_MAX
+                ? fmt::format(R"("intValue":"{}")", int64_t(number_of))
+                : fmt::format(R"("stringValue":"{}")", number_of); // its integers have a sign
+            text += fmt::format(R"({}{{"key":{},"value":{{{}}}}})", i ? "," : "", keys_[number][i], value);
+        }
+        return text;
+    }
+
+    struct Resource {
+        std::string name, spans;
+    };
+    const CtfReader& trace_;
+    std::vector<std::string> names_;             // by class, JSON
+    std::vector<std::vector<std::string>> keys_; // of fields, JSON
+    std::map<int64_t, Resource> resources_;      // by process
+    std::string* spans_ = nullptr;               // of the thread's process
+    std::string attributes_;                     // of the thread
+    std::vector<Span> open_;                     // its calls that have not ended
+    uint64_t spans_begun_ = 0;
+};
+
+} // namespace
+
+std::unique_ptr<Format> otlp_json(const CtfReader& trace, const std::vector<Drawn>& drawn)
+{
+    return std::make_unique<Otlp>(trace, drawn);
+}
+
+} // namespace fastsdt::trace_tool
