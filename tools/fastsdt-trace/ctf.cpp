@@ -201,7 +201,6 @@ void CtfWriter::write_packet(CtfStream& stream)
     written_ += size;
     ++stream.packets_;
     stream.used_ = 0;
-    stream.wants_packet = false;
 }
 
 // The metadata first, or what is there of the streams could not be read.
@@ -209,7 +208,7 @@ void CtfWriter::write_so_far(std::span<const CtfClass> classes, const CtfClock& 
 {
     write_metadata(classes, clock);
     for (CtfStream& stream : streams_)
-        if (stream.used_ || stream.wants_packet)
+        if (stream.used_)
             write_packet(stream);
 }
 

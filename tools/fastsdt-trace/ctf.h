@@ -52,7 +52,6 @@ struct CtfStream {
     int64_t pid, tid;
     std::string process, thread; ///< names
     uint64_t discarded = 0;      ///< events that were lost so far
-    bool wants_packet = false;   ///< since the last one some were lost
 
 private:
     friend class CtfWriter;
@@ -90,6 +89,9 @@ public:
         ++events_;
     }
 
+    /// Ends a packet: what was lost so far was lost in it, or behind it. Throws Unusable.
+    void write_packet(CtfStream& stream);
+
     /// Makes the folder what it would be if this was all, under the name that it has until finish(): whoever is killed leaves that. Throws Unusable.
     void write_so_far(std::span<const CtfClass> classes, const CtfClock& clock);
     /// The same, and gives the folder its name. Throws Unusable.
@@ -105,7 +107,6 @@ private:
     static constexpr size_t most_header = 14;
     void make_room(CtfStream& stream, size_t bytes);
     std::byte* put_header(CtfStream& stream, size_t number, uint64_t clock);
-    void write_packet(CtfStream& stream);
     void write_metadata(std::span<const CtfClass> classes, const CtfClock& clock);
     void append(const std::string& file, std::span<const std::byte> first, std::span<const std::byte> second);
     [[noreturn]] void fail(int error) const;

@@ -231,9 +231,10 @@ void CtfReader::each_packet(const std::string& file, const std::function<void(co
     }
 }
 
-void CtfReader::read(const Thread& thread, const Visit& visit) const
+void CtfReader::read(const Thread& thread, const Visit& visit, const std::function<void()>& gap) const
 {
     std::vector<Value> values;
+    uint64_t discarded = 0;
     each_packet(thread.file, [&](const Packet& packet) {
         uint64_t clock = packet.begin;
         const std::span<const std::byte> bytes(packet.events);
@@ -270,6 +271,8 @@ void CtfReader::read(const Thread& thread, const Visit& visit) const
             }
             visit(id, ns(clock), values);
         }
+        if (std::exchange(discarded, packet.discarded) != packet.discarded)
+            gap();
     });
 }
 

@@ -34,8 +34,9 @@ public:
         std::string text; ///< of a string
     };
     /// Its events: number of the class, nanoseconds since 1970, a value for each field. Throws Unusable.
+    /// @param gap  events were lost here: what was open may have ended, and what ends may have begun unseen
     using Visit = std::function<void(size_t, uint64_t, const std::vector<Value>&)>;
-    void read(const Thread& thread, const Visit& visit) const;
+    void read(const Thread& thread, const Visit& visit, const std::function<void()>& gap) const;
 
 private:
     struct Packet {

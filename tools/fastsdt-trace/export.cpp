@@ -258,7 +258,7 @@ int export_trace(const Export& wanted)
             format->end(end);
             unfinished += !returned;
         };
-        trace.read(thread, [&](size_t number, uint64_t ns, const Values& values) {
+        const auto visit = [&](size_t number, uint64_t ns, const Values& values) {
             if (drawn[number].kind == Drawn::Kind::samples)
                 return;
             last = ns;
@@ -271,7 +271,8 @@ int export_trace(const Export& wanted)
             case Drawn::Kind::instant: format->instant(number, ns, values); break;
             case Drawn::Kind::samples: break;
             }
-        });
+        };
+        trace.read(thread, visit, [&] { stack.end(last, close); });
         stack.end(last, close);
     }
     file.write(format->finish());

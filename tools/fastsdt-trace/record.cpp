@@ -334,12 +334,17 @@ void Recorder::end_of_ring(pid_t process, size_t ring, uint64_t lost)
         of_rings_[{process, ring}] = thread;
     else if (const auto before = of_rings_.find({process, ring}); lost && before != of_rings_.end())
         thread = before->second;
+    if (thread && lost && calls_)
+        calls_->end(thread->calls);
     if (!thread || !thread->stream)
         return;
-    if (lost) {
-        thread->stream->discarded += lost;
-        thread->stream->wants_packet = true;
-    }
+    if (lost && failure_.empty())
+        try {
+            thread->stream->discarded += lost;
+            ctf_->write_packet(*thread->stream); // so that a reader knows where they are missing
+        } catch (const Unusable& error) {
+            failure_ = error.what();
+        }
     if (std::chrono::steady_clock::now() - thread->named > name_period)
         name(*thread);
 }

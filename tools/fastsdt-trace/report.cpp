@@ -255,13 +255,15 @@ private:
     void read(size_t number)
     {
         lost_ += trace_.threads()[number].discarded;
-        trace_.read(trace_.threads()[number],
-                    [&](size_t one, uint64_t ns, const std::vector<CtfReader::Value>& values) {
-                        if (drawn_[one].kind != Drawn::Kind::samples)
-                            take(threads_[number], one, ns);
-                        else if (values.size() == 2)
-                            sample(values[1].text, values[0].number);
-                    });
+        trace_.read(
+            trace_.threads()[number],
+            [&](size_t one, uint64_t ns, const std::vector<CtfReader::Value>& values) {
+                if (drawn_[one].kind != Drawn::Kind::samples)
+                    take(threads_[number], one, ns);
+                else if (values.size() == 2)
+                    sample(values[1].text, values[0].number);
+            },
+            [&] { calls_.end(threads_[number]); });
         calls_.end(threads_[number]);
     }
 
