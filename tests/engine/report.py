@@ -386,6 +386,7 @@ def browser():
     url = page("there.html", 1280, 800, True)
     assert "nothing matched" in program.ask("document.querySelector('#unseen-list').textContent")
     assert program.ask("document.querySelectorAll('#table-rows tr').length") == 0
+    assert program.ask("document.querySelector('#state').className") == "incomplete"
     quiet(url, "no events")
 
     # What a page says where there is less: events were lost; no calls; samples.

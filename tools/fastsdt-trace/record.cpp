@@ -415,10 +415,18 @@ void Recorder::finish(std::ostream& out)
 CtfNotes Recorder::notes(const std::string& summary, bool complete) const
 {
     CtfNotes notes = {{"since", std::to_string(since_)}, {"until", std::to_string(since_1970())}};
-    std::string of = fmt::format("{}", fmt::join(options_.command, " "));
-    if (options_.command.empty() && !options_.pids.empty())
-        of = fmt::format("-p {}", fmt::join(options_.pids, ","));
-    notes.emplace_back("traced", of.empty() ? "processes by what they are like" : of);
+    std::vector<std::string> traced = options_.command;
+    for (const auto& [option, values] : {std::pair("--exe", &options_.selection.exes),
+                                         {"--comm", &options_.selection.comms},
+                                         {"--cgroup", &options_.selection.cgroups},
+                                         {"--container", &options_.selection.containers}})
+        for (const std::string& value : *values)
+            traced.push_back(fmt::format("{} {}", option, value));
+    for (const uid_t user : options_.selection.users)
+        traced.push_back(fmt::format("--user {}", user));
+    if (!options_.pids.empty())
+        traced.push_back(fmt::format("-p {}", fmt::join(options_.pids, ",")));
+    notes.emplace_back("traced", fmt::format("{}", fmt::join(traced, " ")));
     notes.emplace_back("complete", complete ? "yes" : "no");
     notes.emplace_back("summary", summary);
     for (const std::string& sentence : said())

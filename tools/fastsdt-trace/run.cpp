@@ -111,7 +111,7 @@ public:
         if (takes_samples())
             recorder_->samples(samples_of(maps));
         if (recorder_)
-            recorder_->write(last.text(), last.complete() && recorder_->whole());
+            recorder_->write(last.text(), is_whole(last));
         processes_.finish();
         if (page_)
             write_page(*page_, recorder_->folder());
@@ -120,10 +120,7 @@ public:
         if (options_.exit_status)
             if (const auto status = processes_.first().exit_status())
                 return *status;
-        return last.complete() && processes_.whole() && !is_error(script_, processes_.unmatched())
-                && (!recorder_ || recorder_->whole())
-            ? complete
-            : incomplete;
+        return is_whole(last) ? complete : incomplete;
     }
 
 private:
@@ -149,6 +146,12 @@ private:
                              : now.processes == 1 ? ""
                                                   : fmt::format(" in {} processes", now.processes),
                          ends ? "" : "; Ctrl-C ends"));
+    }
+
+    bool is_whole(const Summary& last) const
+    {
+        return last.complete() && processes_.whole() && !is_error(script_, processes_.unmatched())
+            && (!recorder_ || recorder_->whole());
     }
 
     // Sentences on what a report cannot have.
