@@ -138,7 +138,7 @@ std::set<std::string> libraries_named(const std::string& name)
 
 bool FilesAttached::all() const
 {
-    return unmatched.empty()
+    return unmatched.empty() && !may_be_others
         && std::all_of(states.begin(), states.end(), [](const SiteState& s) { return s.state == State::by_kernel; });
 }
 
@@ -157,11 +157,13 @@ FilesAttached attach_to_files(Kernel& kernel, const Script& script, ProbeNames& 
             return;
         }
         File& file = files[{status.st_dev, status.st_ino}];
-        file.path = std::filesystem::absolute(path).lexically_normal();
+        file.path = path;
         file.probes.push_back(probe);
     };
     for (const Probe* const probe : probes_with_sites(script)) {
-        if (probe->file.find_first_of("*?[") != std::string::npos)
+        const bool is_pattern = probe->file.find_first_of("*?[") != std::string::npos;
+        attached.may_be_others = attached.may_be_others || is_pattern || only_a_name(probe->file);
+        if (is_pattern)
             attached.unmatched[probe] = fmt::format("{} is a pattern, and no file", probe->file);
         else if (uses(script, Value::symbol))
             attached.unmatched[probe] = "uaddr() is an address of each process";

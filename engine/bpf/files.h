@@ -14,6 +14,7 @@ struct FilesAttached {
     std::vector<Site> sites; ///< addresses are of no process that lives
     std::vector<SiteState> states;
     std::map<const Probe*, std::string> unmatched; ///< why a probe has no site in its file
+    bool may_be_others = false; ///< files that a FILE means too: it is a pattern, or a library's name
     /// Whether these are all of the script's sites, whoever comes: each FILE is a file, has what the probe names, and all of that is attached.
     bool all() const;
 };

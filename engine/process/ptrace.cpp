@@ -261,13 +261,16 @@ std::optional<uint64_t> stopped_at(pid_t pid)
 {
     std::string call; // -1: none
     uint64_t stack = 0, counter = 0;
-    do {
+    for (;;) {
         std::ifstream in(fmt::format("/proc/{}/syscall", pid));
         call.clear();
         if (in >> call && call == "-1" && in >> std::hex >> stack >> counter)
             return counter;
-    } while (call == "running" && is_stopping_child(pid) && sched_yield() == 0);
-    return std::nullopt;
+        constexpr timespec moment{0, 100'000}; // it wants a processor
+        if (call != "running" || !is_stopping_child(pid))
+            return std::nullopt;
+        nanosleep(&moment, nullptr);
+    }
 }
 
 bool asked_to_end()

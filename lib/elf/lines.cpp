@@ -360,7 +360,8 @@ Lines::Places Lines::places(std::string_view source, int line, int column)
             Dwarf_Addr end = 0;
             const bool empty =
                 i + 1 < count && dwarf_lineaddr(dwarf_onesrcline(lines, i + 1), &end) == 0 && end == address;
-            if (is_it && !before && begins)
+            // Rows of functions that the linker has dropped begin at 0.
+            if (is_it && !before && begins && image_.executable_at(address + state_->dwarf_bias - state_->bias))
                 add(unit, address, empty);
             if (of_source && number > line && (found.next == 0 || number < found.next))
                 found.next = number;

@@ -40,6 +40,7 @@ user_folder() {
     user=$(mktemp -d "${TMPDIR:-/tmp}/fastsdt-engine.XXXXXX")
     trap leave_user_folder EXIT
     chmod 755 "$user"
+    user=$(realpath "$user")
     cd "$user" || fail "cannot go to $user"
 }
 

@@ -62,6 +62,7 @@ armed
 kill -STOP $tracer
 until grep -q '^State:.*T' /proc/$tracer/status; do :; done
 did
+while read -r -t 0 <&5; do read -r _ <&5; done # what it has printed before
 kill -CONT $tracer
 armed # it has read them by then, or is about to: it reads what there is, then performs the intervals
 armed

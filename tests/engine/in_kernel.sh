@@ -156,6 +156,17 @@ expect "forks" "$(maps)" "@: 260 @where[1]: 260"
 # Programs that end before anybody could look at them.
 trace 0 -e 'usdt:./forks:f:hit { @ = count(); @own = sum(arg1 == pid); }' -- sh -c 'for i in 1 2 3 4 5; do ./forks; done; exec ./forks'
 expect "programs of a shell" "$(maps)" "@: 1560 @own: 1560"
+# A pattern means files that nobody knows before they are executed: such a program is traced late, or is counted as missed.
+printf '__attribute__((noinline)) int kept(int n) { return n + 1; } int main(int n, char** v) { return v[kept(n)] != 0; }' | gcc -O1 -x c - -o known
+printf 'int main(void) { return 0; }' | gcc -O1 -x c - -o unknown
+timeout 120 fastsdt-trace --engine kernel -e 'uprobe:./known:kept { @a = count(); } uprobe:*:main { @b[comm] = count(); }' -- \
+    sh -c 'for i in 1 2 3; do ./unknown; ./known; done' >out 2>err </dev/null || true
+python3 -c 'import re
+text = open("out").read()
+told = {word: int(number) for word, number in re.findall(r"; (found|missed) (\d+)", text)}
+hits = int((re.search(r"^@b\[unknown\]: (\d+)", text, re.M) or [0, 0])[1])
+assert "@a: 3" in text and hits + told.get("found", 0) + told.get("missed", 0) >= 3, text
+assert "nothing matched uprobe:./known" not in open("err").read()' || fail "a pattern: $(cat out err)"
 rm -f in answers report
 driven ./forks ./plugin.so # by a name that an ordinary user can reach
 did

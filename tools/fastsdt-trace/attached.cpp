@@ -209,22 +209,24 @@ void Attached::look_for_unanswered()
     shared_.say_once("other programs were executed while this tool did not answer: their hits may be missing");
 }
 
-void Attached::look(bool changed)
+void Attached::look()
 {
     if (over_)
         return;
     // That a process ends is told by its descriptor. A new filter of system calls or a handler, which stubs have to heed, nobody tells of.
-    changed = changed || looked_ == Clock::time_point();
     const auto now = Clock::now();
-    if (!changed && !session_->is_to_be_watched() && !only_forks_ && now - looked_ < quiet_period)
+    if (!changed_ && !session_->is_to_be_watched() && !only_forks_ && now - looked_ < quiet_period)
         return;
     looked_ = now;
     if (only_forks_) {
         over_ = !is_outlived();
         return;
     }
-    if (!executed_)
-        attempt([&] { news(false, !changed); });
+    // Nor of what is unmapped, or happens on a processor that was switched on since: so the maps are read from time to time all the same.
+    constexpr unsigned seldom = 10;
+    const bool told = !changed_ && ++quiet_looks_ % seldom != 0;
+    if (!executed_ && attempt([&] { news(false, told); }))
+        changed_ = false;
     attempt([&] { session_->follow_stack(); });
     attempt([&] { session_->free_slots(); });
     attempt([&] { look_for_forks(false); });

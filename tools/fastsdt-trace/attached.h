@@ -81,9 +81,10 @@ public:
 
     /// Whether it, or what it has forked, has executed another program without waiting for us: that is a loss.
     void look_for_unanswered();
-    /// Looks at what has become of it. To be done often.
-    /// @param changed  it may have mapped a file, forked or started a thread since the last look: else it is looked at when more may have happened
-    void look(bool changed = true);
+    /// It may have mapped a file, forked or started a thread since the last look.
+    void has_changed() { changed_ = true; }
+    /// Looks at what has become of it. To be done often: where it has not changed, it is looked at from time to time.
+    void look();
     /// Looks at the sites; if the process ends meanwhile, the former states stay. A site that has lost its jump is armed
     /// again: its module was unmapped and mapped at the same place, or a kernel's probe has come and gone.
     void verify();
@@ -136,6 +137,8 @@ private:
     std::vector<engine::SiteState> states_; // when they were last seen
     std::vector<char> waited_, late_;       // by site: see keep()
     Clock::time_point start_, covered_since_, looked_;
+    bool changed_ = true;      // since news() was heard
+    unsigned quiet_looks_ = 0; // since then
     bool over_ = false;
     bool ended_ = false, executed_ = false, fresh_program_ = false;
     bool only_forks_ = false;  // the process has ended, and followed children live on

@@ -247,7 +247,7 @@ int export_trace(const Export& wanted)
     const std::unique_ptr<Format> format = is(".otlp.json") ? otlp_json(trace, drawn)
         : is(".json") ? std::unique_ptr<Format>(std::make_unique<ChromeJson>(trace, drawn))
                       : std::make_unique<Perfetto>(trace, drawn);
-    uint64_t unfinished = 0, unknown = 0, discarded = 0;
+    uint64_t unfinished = 0, interrupted = 0, unknown = 0, discarded = 0;
     for (size_t i = 0; i < trace.threads().size(); ++i) {
         const CtfReader::Thread& thread = trace.threads()[i];
         format->thread(i, thread);
@@ -272,12 +272,20 @@ int export_trace(const Export& wanted)
             case Drawn::Kind::samples: break;
             }
         };
-        trace.read(thread, visit, [&] { stack.end(last, close); });
+        trace.read(thread, visit, [&] {
+            stack.end(last, [&](const CallStack::Call&, uint64_t end, bool) {
+                format->end(end);
+                ++interrupted;
+            });
+        });
         stack.end(last, close);
     }
     file.write(format->finish());
     if (unfinished)
         say(fmt::format("{} did not return; the trace has an end for each", plural(unfinished, "call")));
+    if (interrupted)
+        say(fmt::format("{} open where events were lost, and {} there", plural(interrupted, "call was", "calls were"),
+                        interrupted == 1 ? "ends" : "end"));
     if (unknown)
         say(fmt::format("{} left out: the trace does not have the entry", plural(unknown, "exit was", "exits were")));
     if (discarded)

@@ -198,7 +198,9 @@ std::vector<pid_t> Finder::find(const std::set<pid_t>& traced)
     };
     std::erase_if(tree_, [&](const auto& one) { return is_done_with(one.first, is_gone(one.first, one.second)); });
     for (std::set<pid_t>* const known : {&of_wanted_file_, &settled_})
-        std::erase_if(*known, [&](pid_t pid) { return is_done_with(pid, !processes.contains(pid)); });
+        std::erase_if(*known, [&](pid_t pid) { // a traced one may live without its first thread
+            return !traced.contains(pid) && is_done_with(pid, !processes.contains(pid));
+        });
     std::erase_if(looked_at_, [&](const auto& look) { return is_gone(look.first, look.second.start); });
     for (bool more = !tree_.empty(); more;) {
         more = false;

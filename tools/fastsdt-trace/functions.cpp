@@ -66,34 +66,43 @@ void CallTable::leave(Thread& thread, size_t function, uint64_t clock)
     const bool known = function < thread.open.size() && thread.open[function] != 0;
     if (!known
         || !thread.stack.leave(function, thread.last, [&](const CallStack::Call& call, uint64_t end, bool returned) {
-               close(thread, call, end, returned);
+               close(thread, call, end, returned ? End::returned : End::left);
            }))
         ++unknown_;
 }
 
 void CallTable::end(Thread& thread)
 {
-    thread.stack.end(thread.last, [&](const CallStack::Call& call, uint64_t end, bool returned) {
-        close(thread, call, end, returned);
-    });
+    thread.stack.end(thread.last,
+                     [&](const CallStack::Call& call, uint64_t end, bool) { close(thread, call, end, End::left); });
 }
 
-void CallTable::close(Thread& thread, const CallStack::Call& call, uint64_t end, bool returned)
+void CallTable::gap(Thread& thread)
+{
+    thread.stack.end(thread.last,
+                     [&](const CallStack::Call& call, uint64_t end, bool) { close(thread, call, end, End::lost); });
+}
+
+// Of a call that a gap ends, the time up to there is the function's, but no call took so long.
+void CallTable::close(Thread& thread, const CallStack::Call& call, uint64_t end, End how)
 {
     Function& function = functions_[call.function];
     --open_;
     const uint64_t time = end - call.begin;
     ++function.calls;
-    ++function.timed;
     function.self += time - call.inner;
-    function.sum += time;
-    function.least = std::min(function.least, time);
-    function.most = std::max(function.most, time);
+    if (how != End::lost) {
+        ++function.timed;
+        function.sum += time;
+        function.least = std::min(function.least, time);
+        function.most = std::max(function.most, time);
+    }
     if (--thread.open[call.function] == 0) // the outer calls of a recursion have the inner ones in them
         function.total += time;
-    unfinished_ += !returned;
+    unfinished_ += how == End::left;
+    interrupted_ += how == End::lost;
     if (ended)
-        ended(thread, call, end);
+        ended(thread, call, end, how != End::lost);
 }
 
 std::vector<size_t> CallTable::order() const

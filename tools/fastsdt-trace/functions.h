@@ -41,6 +41,8 @@ public:
     void leave(Thread& thread, size_t function, uint64_t clock);
     /// Nothing more will come of it.
     void end(Thread& thread);
+    /// Some of its hits were lost here: its open calls end, at a time that is not theirs.
+    void gap(Thread& thread);
 
     struct Function {
         std::string name, file;
@@ -52,20 +54,23 @@ public:
     /// Those that were called: by self time; functions without any time at the end.
     std::vector<size_t> order() const;
     /// Told of each call that has ended, the innermost first. May be empty.
-    std::function<void(Thread& thread, const CallStack::Call& call, uint64_t end)> ended;
+    /// @param timed  this is its end, as far as can be known
+    std::function<void(Thread& thread, const CallStack::Call& call, uint64_t end, bool timed)> ended;
 
-    uint64_t unfinished() const { return unfinished_; } ///< calls that did not return
-    uint64_t unknown() const { return unknown_; }       ///< exits of calls whose entry was not seen
+    uint64_t unfinished() const { return unfinished_; }   ///< calls that did not return
+    uint64_t interrupted() const { return interrupted_; } ///< calls that ended by gap()
+    uint64_t unknown() const { return unknown_; }         ///< exits of calls whose entry was not seen
 
     /// In this order. @param frequency  of the clock
     void print(std::ostream& out, uint64_t frequency, bool json) const;
 
 private:
-    void close(Thread& thread, const CallStack::Call& call, uint64_t end, bool returned);
+    enum class End { returned, left, lost };
+    void close(Thread& thread, const CallStack::Call& call, uint64_t end, End how);
 
     std::vector<Function> functions_;
     std::map<std::pair<std::string, std::string>, size_t> numbers_; // by name and file
-    uint64_t unfinished_ = 0, unknown_ = 0;
+    uint64_t unfinished_ = 0, interrupted_ = 0, unknown_ = 0;
     size_t open_ = 0, counted_ = 0; // calls that are open, and entries of Thread::open, of all threads
 };
 

@@ -160,9 +160,10 @@ int trace(Options options)
             const auto pattern = std::find_if(probes.begin(), probes.end(), [](const engine::Probe* probe) {
                 return probe->file.find_first_of("*?[") != std::string::npos;
             });
-            options.everyone = !probes.empty() && options.engine != EngineChoice::bpftrace;
+            options.everyone = !probes.empty();
             if (options.everyone
-                && (options.engine == EngineChoice::user || pattern != probes.end() || options.timeline))
+                && (options.engine == EngineChoice::user || options.engine == EngineChoice::bpftrace
+                    || pattern != probes.end() || options.timeline))
                 give_up(fmt::format("{}: {} is a probe of a program", no_process,
                                     (pattern != probes.end() ? *pattern : probes[0])->text));
             if (options.dry)

@@ -534,7 +534,8 @@ void check_report(Options& options, const Given& given)
 {
     options.reported = given.reported;
     if (!given.text.empty() || !given.words.empty() || options.has_target() || !given.timeline.functions.empty()
-        || !given.timeline.probes.empty() || given.duration > 0)
+        || !given.timeline.probes.empty() || given.duration > 0 || given.interval > 0 || given.timeline.samples
+        || options.json || options.flight || options.engine != EngineChoice::automatic)
         give_up(fmt::format(
             "report {} reads a trace and records nothing: it takes DIR and --output; a script goes behind -e",
             given.reported.folder));

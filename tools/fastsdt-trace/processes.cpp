@@ -100,8 +100,9 @@ std::string words_of(const Selection& selection)
 
 Processes::Processes(Shared& shared)
     : shared_(shared), options_(shared.options), script_(shared.script),
-      finds_(options_.follows() || !options_.selection.empty()), finder_(options_.selection, script_, finds_),
-      executed_event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), given_(shared.script)
+      finds_((options_.follows() && options_.has_target()) || !options_.selection.empty()),
+      finder_(options_.selection, script_, finds_), executed_event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      given_(shared.script)
 {
     allow_many_files(); // not before a COMMAND was started, which would inherit both
     hear_no_child_signals();
@@ -450,7 +451,7 @@ std::vector<const Probe*> Processes::unmatched() const
     std::set<const Probe*> matched = gone_.matched;
     for (const auto& process : attached_)
         matched.insert(process->session().matcher().matched().begin(), process->session().matcher().matched().end());
-    if (options_.everyone)
+    if (shared_.files)
         for (const Probe* const probe : engine::probes_with_sites(script_))
             if (!shared_.files->unmatched.contains(probe))
                 matched.insert(probe);
@@ -489,9 +490,11 @@ void Processes::look()
         finder_.take_forked() || finder_.has_lost() || !finder_.is_told_of_all() || begin - last_look_ >= told_period;
     const auto changed = finder_.take_changed();
     for (const auto& process : attached_) {
+        if (!changed || changed->contains(process->pid()))
+            process->has_changed();
         if (is_executing(process->pid()))
             continue;
-        process->look(!changed || changed->contains(process->pid()));
+        process->look();
         due = due || process->has_fresh_program();
         hear();
     }

@@ -335,7 +335,7 @@ void Recorder::end_of_ring(pid_t process, size_t ring, uint64_t lost)
     else if (const auto before = of_rings_.find({process, ring}); lost && before != of_rings_.end())
         thread = before->second;
     if (thread && lost && calls_)
-        calls_->end(thread->calls);
+        calls_->gap(thread->calls);
     if (!thread || !thread->stream)
         return;
     if (lost && failure_.empty())
@@ -402,6 +402,9 @@ void Recorder::finish(std::ostream& out)
                              "when a call further out "
                              "returned, or at the end",
                              plural(count, "call"), count == 1 ? "it counts as ended" : "they count as ended"));
+        if (const uint64_t count = calls_->interrupted())
+            tell(fmt::format("{} open where events were lost: how long {} took is not known",
+                             plural(count, "call was", "calls were"), count == 1 ? "it" : "they"));
         if (const uint64_t count = calls_->unknown())
             tell(fmt::format("{} left out: what entered there was not recorded",
                              plural(count, "exit was", "exits were")));

@@ -217,8 +217,8 @@ public:
             is_probe_[numbers_.back()] = one.kind == Drawn::Kind::instant && one.has_end;
         }
         latencies_.resize(is_probe_.size());
-        calls_.ended = [this](CallTable::Thread& thread, const CallStack::Call& call, uint64_t end) {
-            took(static_cast<Thread&>(thread), call, end);
+        calls_.ended = [this](CallTable::Thread& thread, const CallStack::Call& call, uint64_t end, bool timed) {
+            took(static_cast<Thread&>(thread), call, end, timed);
         };
         choose_rows();
         for (size_t i = 0; i < trace_.threads().size(); ++i)
@@ -263,7 +263,7 @@ private:
                 else if (values.size() == 2)
                     sample(values[1].text, values[0].number);
             },
-            [&] { calls_.end(threads_[number]); });
+            [&] { calls_.gap(threads_[number]); });
         calls_.end(threads_[number]);
     }
 
@@ -319,7 +319,7 @@ private:
         thread.nodes.push_back(fits ? tree_.child(parent, static_cast<uint32_t>(function)) : nowhere);
     }
 
-    void took(Thread& thread, const CallStack::Call& call, uint64_t end)
+    void took(Thread& thread, const CallStack::Call& call, uint64_t end, bool timed)
     {
         const uint64_t time = end - call.begin;
         const uint32_t node = thread.nodes.back();
@@ -332,7 +332,8 @@ private:
         }
         const auto column =
             static_cast<size_t>(static_cast<double>(end) / (static_cast<double>(span_) + 1) * heat_columns);
-        latencies_[call.function].add(time, std::min(column, heat_columns - 1));
+        if (timed)
+            latencies_[call.function].add(time, std::min(column, heat_columns - 1));
         const size_t level = thread.nodes.size() + 1;
         if (level > most_levels)
             ++too_deep_;
@@ -526,6 +527,7 @@ json Report::data()
     for (const auto& [key, text] : trace_.notes())
         page["notes"].push_back({key, text});
     page["unfinished"] = calls_.unfinished();
+    page["interrupted"] = calls_.interrupted();
     page["unknown"] = calls_.unknown();
     page["lost"] = lost_;
     page["functions"] = functions();
@@ -562,6 +564,10 @@ int write_page(OutputFile& file, const std::string& folder)
     file.write(page);
     tell(fmt::format("{}, {} bytes: {}", plural(report.events(), "event"), page.size(), file.path()));
     const CallTable& calls = report.calls();
+    if (calls.interrupted())
+        tell(fmt::format("{} open where events were lost, and {} there",
+                         plural(calls.interrupted(), "call was", "calls were"),
+                         calls.interrupted() == 1 ? "ends" : "end"));
     if (calls.unfinished())
         tell(fmt::format("{} did not return; the page has an end for each", plural(calls.unfinished(), "call")));
     if (calls.unknown())

@@ -87,7 +87,8 @@ else
   unseen.push("The trace does not say how the recording ended: the tool was killed, or it is of an older version");
 unseen.push(...said);
 if (data.lost)
-  unseen.push(`${plural(data.lost, "event was", "events were")} lost when the trace was recorded: calls around them may seem to contain what they did not`);
+  unseen.push(`${plural(data.lost, "event was", "events were")} lost when the trace was recorded`
+    + (data.interrupted ? `: ${plural(data.interrupted, "call")} that had begun end there, and are in no column but calls, total and self` : ""));
 if (data.unfinished)
   unseen.push(`${plural(data.unfinished, "call")} did not return, by longjmp(), an exception or the end: each ends where a call further out returned, `
     + "or with its thread");
