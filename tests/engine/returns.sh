@@ -141,11 +141,12 @@ gcc -O2 -shared -fPIC not_main.c -o libplain.so
 gcc -O2 -c not_main.c -o plain.o
 g++ -O2 late.cpp plain.o -o late
 rm -f seen
-# Status 1: not all of them could be armed.
-{ timeout 60 fastsdt-trace --engine kernel --uretprobe -e 'uprobe:./libplain.so:work { @work = count(); printf("work\n"); }
+# Status 1: not all of them could be armed. Hits count from the begin on, since the kernel has probes on the files; so it is the report that says
+# when the process was looked at.
+{ timeout 60 fastsdt-trace --engine kernel --uretprobe -i 0.05 -e 'uprobe:./libplain.so:work { @work = count(); }
 uretprobe:./late:shared { @first = sum(retval); } uretprobe:./libplain.so:shared { @late = sum(retval); }' -- ./late 2>err </dev/null || [ $? = 1 ]; } |
     while read -r line; do
-        [ "$line" != work ] || touch seen
+        [[ $line != 'sites 2 of 3 '* ]] || touch seen
         echo "$line"
     done >out
 grep -qx '@first: 1' out || fail "$(cat out err)"
