@@ -27,10 +27,8 @@ jumps() {
 
 # run N SCRIPT: attaches, has N orders made once the sites are armed, and interrupts.
 run() {
-    "${as_user[@]}" fastsdt-trace --engine user -p "$pid" -e "interval:ms:10 { printf(\"armed\\n\"); } $2" >report 2>err 3>&- 4<&- &
-    local tracer=$! i
-    exec 5<report
-    armed
+    start_tracer "${as_user[@]}" fastsdt-trace --engine user -p "$pid" -e "interval:ms:10 { printf(\"armed\\n\"); } $2"
+    local i
     [ "$(jumps)" -gt 0 ] || fail "nothing is armed"
     for ((i = 0; i < $1; ++i)); do order "item $i"; done
     kill -INT $tracer
@@ -59,11 +57,8 @@ expect "a reader that leaves: what it read" "$(cat first)" "@n: 0"
 expect "a reader that leaves: sites that are still armed" "$(jumps)" 0
 
 # The program goes on, and ends by itself under the tracer.
-"${as_user[@]}" fastsdt-trace --engine user -p "$pid" \
-    -e 'interval:ms:10 { printf("armed\n"); } usdt:./app:shop:closed { @closed = count(); }' >report 2>err 3>&- 4<&- &
-tracer=$!
-exec 5<report
-armed
+start_tracer "${as_user[@]}" fastsdt-trace --engine user -p "$pid" \
+    -e 'interval:ms:10 { printf("armed\n"); } usdt:./app:shop:closed { @closed = count(); }'
 exec 3>&-
 grep -v '^armed$' <&5 >maps || true
 wait $tracer || fail "the end of the program: $(cat err maps)"

@@ -167,10 +167,7 @@ rm -f in answers report # of a former run
 driven ./app 3 # its work of 3 is done by the first answer
 did
 text >text.before
-fastsdt-trace -p "$pid" -e "interval:ms:10 { printf(\"armed\\n\"); } $sites { @[func] = count(); }" >report 2>err 3>&- 4<&- &
-tracer=$!
-exec 5<report
-armed
+start_tracer fastsdt-trace -p "$pid" -e "interval:ms:10 { printf(\"armed\\n\"); } $sites { @[func] = count(); }"
 did
 kill -USR1 $tracer
 asked=
@@ -187,10 +184,7 @@ did
 text >text.after
 cmp text.before text.after || fail "the text is not as before"
 # It ends, and so do the kernel's probes: no uprobe is left behind a tracer that is killed.
-fastsdt-trace -p "$pid" -e "interval:ms:10 { printf(\"armed\\n\"); } $sites { @[func] = count(); }" >report 2>err 3>&- 4<&- &
-tracer=$!
-exec 5<report
-armed
+start_tracer fastsdt-trace -p "$pid" -e "interval:ms:10 { printf(\"armed\\n\"); } $sites { @[func] = count(); }"
 expect "a uprobe" "$(bytes_of turns | cut -c1-2)" cc
 kill -KILL $tracer
 wait $tracer || true

@@ -96,13 +96,18 @@ armed() {
     read -r line <&5 && [ "$line" = armed ] || fail "the tracer ended: $line $(cat err)"
 }
 
-# attach SCRIPT OPTIONS...: traces the process $pid, which descriptors 3 and 4 lead to, as an ordinary user. Returns when it is armed.
-# Leaves tracer; needs a fifo called report.
-attach() {
-    "${as_user[@]}" fastsdt-trace --engine user -p "$pid" "${@:2}" -e "interval:ms:10 { printf(\"armed\\n\"); } $1" >report 2>err 3>&- 4<&- &
+# start_tracer COMMAND...: starts a tracer whose script prints that, and returns when it is armed. Leaves tracer; needs a fifo called report.
+start_tracer() {
+    "$@" >report 2>err 3>&- 4<&- &
     tracer=$!
     exec 5<report
     armed
+}
+
+# attach SCRIPT OPTIONS...: traces the process $pid, which descriptors 3 and 4 lead to, as an ordinary user. Returns when it is armed.
+# Leaves tracer; needs a fifo called report.
+attach() {
+    start_tracer "${as_user[@]}" fastsdt-trace --engine user -p "$pid" "${@:2}" -e "interval:ms:10 { printf(\"armed\\n\"); } $1"
 }
 # report: what comes until the tracer's end. Leaves status, and the files maps and err.
 report() {

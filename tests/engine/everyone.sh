@@ -49,12 +49,9 @@ cp app other
 
 # One that runs already, and others that come, as other users too. Not the same program at another place.
 driven ./app
-fastsdt-trace -e 'interval:ms:10 { printf("armed\n"); }
+start_tracer fastsdt-trace -e 'interval:ms:10 { printf("armed\n"); }
     usdt:./app:all:hit { @hits[comm] = count(); @texts[str(arg1)] = sum(arg0); } uprobe:./app:doubled { @in = sum(arg0); }
-    uretprobe:./app:doubled { @out = sum(retval); } uprobe:./libtripled.so:tripled { @of_library[comm] = count(); }' >report 2>err 3>&- 4<&- &
-tracer=$!
-exec 5<report
-armed
+    uretprobe:./app:doubled { @out = sum(retval); } uprobe:./libtripled.so:tripled { @of_library[comm] = count(); }'
 did
 ./app 1000
 "${as_user[@]}" ./app 10
@@ -82,10 +79,7 @@ wait "$pid"
 rm -f in answers report
 ln -s /bin/bash shell
 driven ./shell -c 'while read -r line; do umask 022; echo did; done'
-fastsdt-trace -e 'interval:ms:10 { printf("armed\n"); } uprobe:libc.so.6:umask /pid == '"$pid"'/ { @ = count(); exit(); }' >report 2>err 3>&- 4<&- &
-tracer=$!
-exec 5<report
-armed
+start_tracer fastsdt-trace -e 'interval:ms:10 { printf("armed\n"); } uprobe:libc.so.6:umask /pid == '"$pid"'/ { @ = count(); exit(); }'
 did
 report
 grep -q '^@: [1-9]' maps && [ "$status" = 0 ] || fail "libc: $(cat maps err)"
@@ -126,10 +120,8 @@ for how in "chroot jail /program" "unshare -m sh -c 'mount -t tmpfs none jail &&
     for process in /proc/[0-9]*; do
         case "$(readlink "$process/fd/0" "$process/exe" 2>/dev/null)" in "$PWD/in"*/program) pid=${process#/proc/} ;; esac
     done
-    fastsdt-trace -e "interval:ms:10 { printf(\"armed\\n\"); } uprobe:/proc/$pid/root$root:contained { @in = sum(arg0); } usdt:/proc/$pid/root$root:c:hit { @hit = sum(arg0); }" >report 2>err 3>&- 4<&- &
-    tracer=$!
-    exec 5<report
-    armed
+    start_tracer fastsdt-trace -e "interval:ms:10 { printf(\"armed\\n\"); } uprobe:/proc/$pid/root$root:contained { @in = sum(arg0); }
+        usdt:/proc/$pid/root$root:c:hit { @hit = sum(arg0); }"
     did
     kill -INT $tracer
     report
@@ -154,7 +146,8 @@ refused 'nothing matches uprobe:./app.c:f: ./app.c: not an ELF file' fastsdt-tra
 refused 'nothing matches uprobe:libnone:f: there is no program and no library libnone' fastsdt-trace -e 'uprobe:libnone:f { @ = count(); }'
 refused 'name a process with --pid' fastsdt-trace -e 'usdt:*:all:hit { @ = count(); }'
 refused 'name a process with --pid' fastsdt-trace --engine user -e 'usdt:./app:all:hit { @ = count(); }'
-[ ${#as_user[@]} = 0 ] || refused 'name a process with --pid, all that have a file with --exe, or a command after --; without any, the kernel counts the hits of all processes, and cannot: not allowed' \
+alone='name a process with --pid, all that have a file with --exe, or a command after --'
+[ ${#as_user[@]} = 0 ] || refused "$alone; without any, the kernel counts the hits of all processes, and cannot: not allowed" \
     "${as_user[@]}" fastsdt-trace -e 'usdt:./app:all:hit { @ = count(); }'
 # A return probe would replace return addresses of processes that nobody has looked at.
 cat >loop.s <<'END'
@@ -171,6 +164,8 @@ END
 gcc -shared -o libjumps.so loop.s
 status=0
 timeout 20 fastsdt-trace -t 0.1 --uretprobe -e 'uretprobe:./libjumps.so:jumps { @ = count(); }' >out 2>err </dev/null || status=$?
-expect "a return probe: $(cat err)" "$status $(grep ^sites out)" "1 sites 0 of 1 armed (1 cannot be had in the kernel: a uretprobe could end a process that nobody has looked at); dropped 0"
+expect "a return probe: $(cat err)" "$status $(grep ^sites out)" \
+    "1 sites 0 of 1 armed (1 cannot be had in the kernel: a uretprobe could end a process that nobody has looked at); dropped 0"
 # Probes that may be missing.
-fastsdt-trace -t 0.1 -e 'config = { missing_probes = "ignore" } uprobe:./app:quadrupled, uprobe:./app:doubled { @ = count(); }' >out 2>err </dev/null || fail "missing: $(cat err out)"
+fastsdt-trace -t 0.1 -e 'config = { missing_probes = "ignore" } uprobe:./app:quadrupled, uprobe:./app:doubled { @ = count(); }' \
+    >out 2>err </dev/null || fail "missing: $(cat err out)"

@@ -18,10 +18,7 @@ read -r line <&4 # after "open"
 
 # counted SCRIPT: has three orders made while it runs, and prints the maps.
 counted() {
-    "${as_user[@]}" fastsdt-trace --engine user -p "$pid" -e "interval:ms:10 { printf(\"armed\n\"); } $1" >report 2>err 3>&- 4<&- &
-    local tracer=$!
-    exec 5<report
-    armed
+    start_tracer "${as_user[@]}" fastsdt-trace --engine user -p "$pid" -e "interval:ms:10 { printf(\"armed\n\"); } $1"
     for _ in 1 2 3; do order more; done
     kill -INT $tracer
     grep -v '^armed$' <&5 >maps || true

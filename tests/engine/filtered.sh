@@ -77,11 +77,8 @@ run() { # run WHAT LETTERS SUMMARY
     exec 3>in 4<answers
     read -r line <&4
     [ "$1" = none ] || grep -qE '^Seccomp:\s2$' "/proc/$pid/status" || fail "$1: no filter"
-    fastsdt-trace --engine user -f -p $pid \
-        -e 'usdt:./main:app:hit { @[str(arg0)] = count(); } interval:ms:10 { printf("armed\n"); }' >report 2>err 3>&- 4<&- &
-    tracer=$!
-    exec 5<report
-    armed
+    start_tracer fastsdt-trace --engine user -f -p $pid \
+        -e 'usdt:./main:app:hit { @[str(arg0)] = count(); } interval:ms:10 { printf("armed\n"); }'
     for letter in $2; do tell "$letter"; done
     kill -INT $tracer
     status=0

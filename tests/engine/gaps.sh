@@ -53,11 +53,8 @@ END
 }
 chmod 777 .
 driven ./app
-"${as_user[@]}" fastsdt-trace record -o trace --buffer 64K -p "$pid" -e 'interval:ms:10 { printf("armed\n"); }
-    uprobe:./app:outer, uprobe:./app:inner, uprobe:./app:other, uretprobe:./app:outer, uretprobe:./app:inner, uretprobe:./app:other { print(0); }' >report 2>err 3>&- 4<&- &
-tracer=$!
-exec 5<report
-armed
+start_tracer "${as_user[@]}" fastsdt-trace record -o trace --buffer 64K -p "$pid" -e 'interval:ms:10 { printf("armed\n"); }
+    uprobe:./app:outer, uprobe:./app:inner, uprobe:./app:other, uretprobe:./app:outer, uretprobe:./app:inner, uretprobe:./app:other { print(0); }'
 # While the tracer stands still, outer() fills the buffer: its end is lost.
 kill -STOP $tracer
 until grep -q '^State:.*T' /proc/$tracer/status; do :; done

@@ -170,10 +170,7 @@ assert "nothing matched uprobe:./known" not in open("err").read()' || fail "a pa
 rm -f in answers report
 driven ./forks ./plugin.so # by a name that an ordinary user can reach
 did
-fastsdt-trace --engine kernel -p "$pid" -e 'interval:ms:10 { printf("armed\n"); } usdt:*:plugin:hit { @ = count(); }' >report 2>err 3>&- 4<&- &
-tracer=$!
-exec 5<report
-armed
+start_tracer fastsdt-trace --engine kernel -p "$pid" -e 'interval:ms:10 { printf("armed\n"); } usdt:*:plugin:hit { @ = count(); }'
 did
 did
 kill -INT $tracer
@@ -196,10 +193,7 @@ END
 gcc -O1 -I"$INCLUDE" many.c -o many
 rm in answers report
 driven ./many
-fastsdt-trace --engine kernel -p "$pid" -e 'interval:ms:10 { printf("armed\n"); } usdt:./many:m:* { @[probe] = sum(arg0); @n = count(); }' >report 2>err 3>&- 4<&- &
-tracer=$!
-exec 5<report
-armed
+start_tracer fastsdt-trace --engine kernel -p "$pid" -e 'interval:ms:10 { printf("armed\n"); } usdt:./many:m:* { @[probe] = sum(arg0); @n = count(); }'
 links=$(grep -lx 'link_type:.*' /proc/$tracer/fdinfo/* | wc -l)
 did
 kill -INT $tracer

@@ -37,7 +37,8 @@ END
 trace() {
     local wanted=$1 place=$2 status=0
     shift 2
-    timeout 60 fastsdt-trace --engine user -e "uprobe:$place { @ = count(); @at[reg(\"ip\") - 0] = count(); @name[probe] = count(); }" "$@" -- ./app >out 2>err </dev/null || status=$?
+    timeout 60 fastsdt-trace --engine user -e "uprobe:$place { @ = count(); @at[reg(\"ip\")] = count(); @name[probe] = count(); }" "$@" -- \
+        ./app >out 2>err </dev/null || status=$?
     expect "$place: status ($(cat err out))" "$status" "$wanted"
     hits=$(sed -n 's/^@: //p' out)
 }
@@ -60,7 +61,8 @@ done
 
 # The first line of a function is its entry. A column; another source's end of a path; the debug information in another file.
 gcc -O2 -g -fno-pie -no-pie src/app.c -o app
-timeout 60 fastsdt-trace -e 'uprobe:./app@app.c:4 { @line = reg("ip"); } uprobe:./app:looped { @function = reg("ip"); }' -- ./app >out 2>err </dev/null || fail "an entry: $(cat err)"
+timeout 60 fastsdt-trace -e 'uprobe:./app@app.c:4 { @line = reg("ip"); } uprobe:./app:looped { @function = reg("ip"); }' -- ./app \
+    >out 2>err </dev/null || fail "an entry: $(cat err)"
 expect "an entry" "$(sed -n 's/^@line: //p' out)" "$(sed -n 's/^@function: //p' out)"
 trace 0 ./app@app.c:7:9
 expect "a column" "$hits" 550

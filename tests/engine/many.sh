@@ -23,11 +23,8 @@ exec 3>in 4<out
 pass() { echo >&3; read -r line <&4; }
 pass # it runs, and is mapped
 for run in 1 2; do
-    "${as_user[@]}" fastsdt-trace --engine user -p "$pid" \
-        -e 'interval:ms:10 { printf("armed\n"); } usdt:./main:many:hit { @n = count(); @sum = sum(arg0); }' >report 2>err 3>&- 4<&- &
-    tracer=$!
-    exec 5<report
-    armed
+    start_tracer "${as_user[@]}" fastsdt-trace --engine user -p "$pid" \
+        -e 'interval:ms:10 { printf("armed\n"); } usdt:./main:many:hit { @n = count(); @sum = sum(arg0); }'
     # As the kernel has it: 16 is SIGCHLD, one of which comes for each stop, and would wake the thread that waits for us.
     ((16#$(sed -n 's/^SigBlk:[[:space:]]*//p' /proc/$tracer/status) >> 16 & 1)) || fail "each stop of a process wakes the tracer twice"
     pass

@@ -91,10 +91,7 @@ traced() {
     expect "$*: mallocs, untraced" "$failed" 0
     local size_before=$size locked_before=$locked
     before=$(mappings)
-    fastsdt-trace --engine user -p "$pid" -e "interval:ms:10 { printf(\"armed\n\"); } $script" >report 2>err 3>&- 4<&- &
-    tracer=$!
-    exec 5<report
-    armed
+    start_tracer fastsdt-trace --engine user -p "$pid" -e "interval:ms:10 { printf(\"armed\n\"); } $script"
     round
     expect "$*: mallocs that failed" "$failed" 0
     [ $((size - size_before)) -le "$most_size" ] || fail "$*: $size KiB instead of $size_before"

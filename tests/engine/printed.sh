@@ -193,11 +193,8 @@ expect "counted" "$(grep '^@n' out)" "@n: 200000"
 driven ./app 50 0 -
 did
 text >before
-"${as_user[@]}" fastsdt-trace --engine user -p $pid \
-    -e "interval:ms:10 { printf(\"armed\\n\"); } $HIT { printf(\"%d\\n\", arg0); }" >report 2>err 3>&- 4<&- &
-tracer=$!
-exec 5<report
-armed
+start_tracer "${as_user[@]}" fastsdt-trace --engine user -p $pid \
+    -e "interval:ms:10 { printf(\"armed\\n\"); } $HIT { printf(\"%d\\n\", arg0); }"
 exec 5<&-
 did
 wait $tracer || true
@@ -206,11 +203,8 @@ cmp -s before after || fail "the text is not as it was"
 
 # A tracer that is killed while the program records: the next one prints all of its own.
 for i in 1 2 3; do
-    "${as_user[@]}" fastsdt-trace --engine user -p $pid \
-        -e "interval:ms:10 { printf(\"armed\\n\"); } $HIT { printf(\"%d\\n\", arg0); }" >report 2>err 3>&- 4<&- &
-    tracer=$!
-    exec 5<report
-    armed
+    start_tracer "${as_user[@]}" fastsdt-trace --engine user -p $pid \
+        -e "interval:ms:10 { printf(\"armed\\n\"); } $HIT { printf(\"%d\\n\", arg0); }"
     did
     kill -KILL $tracer
     wait $tracer 2>/dev/null || true

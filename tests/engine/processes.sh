@@ -101,10 +101,7 @@ end() {
 }
 # begin OPTIONS...: traces; leaves tracer. Returns when it is armed.
 begin() {
-    "${as_user[@]}" fastsdt-trace --engine user -e "interval:ms:10 { printf(\"armed\\n\"); } $count" "$@" >report 2>err 3>&- 4<&- &
-    tracer=$!
-    exec 5<report
-    armed
+    start_tracer "${as_user[@]}" fastsdt-trace --engine user -e "interval:ms:10 { printf(\"armed\\n\"); } $count" "$@"
 }
 finish() {
     kill -INT $tracer

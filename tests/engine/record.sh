@@ -164,11 +164,8 @@ text >before
 # begin: records the process until it is stopped; returns when it is armed.
 begin() {
     rm -rf trace
-    "${as_user[@]}" fastsdt-trace record -o trace -p $pid \
-        -e 'interval:ms:10 { printf("armed\n"); } usdt:./app:app:hit { printf("%d", args.id); }' >report 2>err 3>&- 4<&- &
-    tracer=$!
-    exec 5<report
-    armed
+    start_tracer "${as_user[@]}" fastsdt-trace record -o trace -p $pid \
+        -e 'interval:ms:10 { printf("armed\n"); } usdt:./app:app:hit { printf("%d", args.id); }'
 }
 for signal in INT TERM; do
     begin

@@ -58,10 +58,7 @@ sites 1 of 1 armed; dropped 0"
     exec 3>in 4<out
     pass() { echo >&3; read -r line <&4 && [ "$line" = 4000 ] || fail "$program: $line $(cat errors)"; }
     pass # it runs, and is mapped
-    "${as_user[@]}" fastsdt-trace --engine user -p "$pid" -e "interval:ms:10 { printf(\"armed\n\"); } $(script "$program")" >report 2>err 3>&- 4<&- &
-    tracer=$!
-    exec 5<report
-    armed
+    start_tracer "${as_user[@]}" fastsdt-trace --engine user -p "$pid" -e "interval:ms:10 { printf(\"armed\n\"); } $(script "$program")"
     pass
     pass
     kill -INT $tracer

@@ -56,11 +56,8 @@ jumps() {
 }
 expect "before" "$(jumps)" "untouched untouched"
 for traced in 1 2; do
-    "${as_user[@]}" fastsdt-trace --engine user -p "$pid" \
-        -e 'interval:ms:10 { printf("armed\n"); } usdt:./library.so:lib:work { @calls[arg1] = count(); @last[arg1] = max(arg0); }' >report 2>err 3>&- 4<&- &
-    tracer=$!
-    exec 5<report
-    armed
+    start_tracer "${as_user[@]}" fastsdt-trace --engine user -p "$pid" \
+        -e 'interval:ms:10 { printf("armed\n"); } usdt:./library.so:lib:work { @calls[arg1] = count(); @last[arg1] = max(arg0); }'
     expect "armed" "$(jumps)" "jump jump"
     round
     expect "semaphores, run $traced" "$line" "$((100 * traced)) $((1000 * traced))"

@@ -97,11 +97,8 @@ mkfifo in out report
 pid=$!
 exec 3>in 4<out
 read -r line <&4
-"${as_user[@]}" fastsdt-trace --engine user --no-move -p "$pid" \
-    -e 'interval:ms:10 { printf("armed\n"); } uprobe:./ways:* { @in[probe] = count(); } uretprobe:./ways:* { @out[probe] = count(); @sum[probe] = sum(retval & 0xffffffff); }' >report 2>err 3>&- 4<&- &
-tracer=$!
-exec 5<report
-armed
+start_tracer "${as_user[@]}" fastsdt-trace --engine user --no-move -p "$pid" \
+    -e 'interval:ms:10 { printf("armed\n"); } uprobe:./ways:* { @in[probe] = count(); } uretprobe:./ways:* { @out[probe] = count(); @sum[probe] = sum(retval & 0xffffffff); }'
 # A debugger, while all is armed and deep() waits in waits() for its line.
 if have gdb; then
     "${as_user[@]}" gdb -nx -q -batch -p "$pid" -ex bt >bt 2>&1 3>&- 4<&- 5<&- || fail "gdb: $(cat bt)"
