@@ -27,8 +27,8 @@ struct Part {
     int rights = 0;
 };
 
-// @param why  set if there are none
-std::vector<Part> parts_of(const std::string& path, std::string& why)
+// Throws Unusable.
+std::vector<Part> parts_of(const std::string& path)
 {
     std::vector<Part> parts;
     Image::each(
@@ -44,23 +44,21 @@ std::vector<Part> parts_of(const std::string& path, std::string& why)
                      PROT_READ | (segment.executable ? PROT_EXEC : 0) | (segment.writable ? PROT_WRITE : 0)});
             }
         },
-        [&](const Error& error) { why = error.text(); });
+        [](const Error& error) { throw Unusable(error.text()); });
     return parts;
 }
 
 /// A child that has a file mapped as a process would have it, and does nothing else.
 class Holder {
 public:
-    /// @param why  set if it cannot be
-    Holder(const std::string& path, std::string& why)
+    /// Throws Unusable.
+    explicit Holder(const std::string& path)
     {
-        const std::vector<Part> parts = parts_of(path, why);
+        const std::vector<Part> parts = parts_of(path);
         const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
         int ends[2];
-        if (why.empty())
-            why = fmt::format("{} cannot be mapped", path);
         if (parts.empty() || !file || pipe2(ends, O_CLOEXEC) < 0)
-            return;
+            throw Unusable(fmt::format("{} cannot be mapped", path));
         const Descriptor read_end(ends[0]);
         Descriptor write_end(ends[1]);
         const pid_t parent = getpid();
@@ -73,19 +71,15 @@ public:
                 pause();
         }
         write_end.reset();
-        if (pid_ > 0 && read(read_end.get(), &room_, sizeof room_) != ssize_t(sizeof room_))
-            room_ = {};
+        if (pid_ > 0 && read(read_end.get(), &room_, sizeof room_) == ssize_t(sizeof room_))
+            return;
+        end();
+        throw Unusable(fmt::format("{} cannot be mapped", path));
     }
     Holder(const Holder&) = delete;
     Holder& operator=(const Holder&) = delete;
-    ~Holder()
-    {
-        if (pid_ <= 0)
-            return;
-        kill(pid_, SIGKILL);
-        while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {}
-    }
-    pid_t pid() const { return room_.size != 0 ? pid_ : 0; }
+    ~Holder() { end(); }
+    pid_t pid() const { return pid_; }
     /// Whether it is in the mapped file. The child has this program's own files too.
     bool has(uint64_t address) const { return address - room_.begin < room_.size; }
 
@@ -94,6 +88,13 @@ private:
         uint64_t begin = 0, size = 0;
     };
 
+    void end() const
+    {
+        if (pid_ <= 0)
+            return;
+        kill(pid_, SIGKILL);
+        while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {}
+    }
     // In the child of a program without other threads. @return  empty: it cannot be
     static Room hold(const std::vector<Part>& parts, int file)
     {
@@ -161,9 +162,8 @@ FilesAttached attach_to_files(Kernel& kernel, const Script& script, ProbeNames& 
         file.probes.push_back(probe);
     };
     for (const Probe* const probe : probes_with_sites(script)) {
-        const bool is_pattern = probe->file.find_first_of("*?[") != std::string::npos;
-        attached.may_be_others = attached.may_be_others || is_pattern || only_a_name(probe->file);
-        if (is_pattern)
+        attached.may_be_others = attached.may_be_others || is_pattern(probe->file) || only_a_name(probe->file);
+        if (is_pattern(probe->file))
             attached.unmatched[probe] = fmt::format("{} is a pattern, and no file", probe->file);
         else if (uses(script, Value::symbol))
             attached.unmatched[probe] = "uaddr() is an address of each process";
@@ -178,33 +178,25 @@ FilesAttached attach_to_files(Kernel& kernel, const Script& script, ProbeNames& 
             want(resolve(probe->file), probe);
         }
     }
-    std::set<const Probe*> matched;
-    for (const auto& [inode, file] : files) {
-        const std::vector<const Probe*>& probes = file.probes;
-        std::string why;
+    for (const auto& [inode, file] : files)
         try {
-            const Holder holder(file.path, why);
-            if (holder.pid() != 0) {
-                ProcessView view(holder.pid());
-                Matcher matcher(script, view, names, true);
-                std::vector<Site> sites = matcher.find_new();
-                std::erase_if(sites, [&](const Site& site) { return !holder.has(site.address); });
-                const std::vector<SiteState> states = kernel.attach(holder.pid(), sites, view.mappings());
-                std::move(sites.begin(), sites.end(), std::back_inserter(attached.sites));
-                std::copy(states.begin(), states.end(), std::back_inserter(attached.states));
-                matched.insert(matcher.matched().begin(), matcher.matched().end());
-                for (const Probe* const probe : probes)
-                    if (!matcher.matched().contains(probe))
-                        attached.unmatched[probe] = matcher.instead(*probe);
-                continue;
-            }
+            const Holder holder(file.path);
+            ProcessView view(holder.pid());
+            Matcher matcher(script, view, names, true);
+            std::vector<Site> sites = matcher.find_new();
+            std::erase_if(sites, [&](const Site& site) { return !holder.has(site.address); });
+            const std::vector<SiteState> states = kernel.attach(holder.pid(), sites, view.mappings());
+            std::move(sites.begin(), sites.end(), std::back_inserter(attached.sites));
+            std::copy(states.begin(), states.end(), std::back_inserter(attached.states));
+            attached.matched.insert(matcher.matched().begin(), matcher.matched().end());
+            for (const Probe* const probe : file.probes)
+                if (!matcher.matched().contains(probe))
+                    attached.unmatched[probe] = matcher.instead(*probe);
         } catch (const Unusable& error) {
-            why = error.what();
+            for (const Probe* const probe : file.probes)
+                attached.unmatched[probe] = error.what();
         }
-        for (const Probe* const probe : probes)
-            attached.unmatched[probe] = why;
-    }
-    for (const Probe* const probe : matched) // another library of that name may not have it
+    for (const Probe* const probe : attached.matched) // another library of that name may not have it
         attached.unmatched.erase(probe);
     return attached;
 }

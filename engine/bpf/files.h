@@ -5,6 +5,7 @@
 #include "bpf/kernel.h"
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,8 @@ namespace fastsdt::engine::bpf {
 struct FilesAttached {
     std::vector<Site> sites; ///< addresses are of no process that lives
     std::vector<SiteState> states;
-    std::map<const Probe*, std::string> unmatched; ///< why a probe has no site in its file
+    std::set<const Probe*> matched;
+    std::map<const Probe*, std::string> unmatched; ///< the others: why they have no site in their files
     bool may_be_others = false; ///< files that a FILE means too: it is a pattern, or a library's name
     /// Whether these are all of the script's sites, whoever comes: each FILE is a file, has what the probe names, and all of that is attached.
     bool all() const;

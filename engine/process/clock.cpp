@@ -2,6 +2,7 @@
 #include "process/clock.h"
 
 #include <array>
+#include <chrono>
 #include <ctime>
 #include <fstream>
 
@@ -28,6 +29,11 @@ std::string clock_source()
 }
 
 } // namespace
+
+int64_t since_1970()
+{
+    return std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
+}
 
 uint64_t boot_time()
 {

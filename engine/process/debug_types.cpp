@@ -297,7 +297,7 @@ DebugFiles::File* DebugFiles::file_of(const Probe& probe)
     const auto [found, fresh] = files_.try_emplace(probe.file);
     if (!fresh)
         return found->second.get();
-    if (probe.file.find_first_of("*?[") != probe.file.npos)
+    if (is_pattern(probe.file))
         return nullptr;
     std::string path = resolve(probe.file);
     if (path.starts_with('/') && access((root_ + path).c_str(), R_OK) == 0)

@@ -29,11 +29,6 @@
 namespace fastsdt::engine {
 namespace {
 
-bool pattern(const std::string& text)
-{
-    return text.find_first_of("*?[") != text.npos;
-}
-
 bool fits(const std::string& glob, const std::string& name)
 {
     return fnmatch(glob.c_str(), name.c_str(), 0) == 0;
@@ -45,9 +40,8 @@ bool same_file(const std::string& given, const std::string& mapped, const Proces
     namespace fs = std::filesystem;
     if (given == mapped)
         return true;
-    if (only_a_name(given)) {
+    if (only_a_name(given))
         return is_library(given, fs::path(mapped).filename());
-    }
     std::error_code error;
     const std::string file = resolve(given);
     if (fs::weakly_canonical(file, error) == mapped && !error)
@@ -61,14 +55,14 @@ bool same_file(const std::string& given, const std::string& mapped, const Proces
 // Whether a probe means a file that a process has mapped.
 bool means_file(const Probe& probe, const std::string& mapped, const ProcessView& view)
 {
-    if (!pattern(probe.file))
+    if (!is_pattern(probe.file))
         return same_file(probe.file, mapped, view);
     if (fits(probe.file, mapped))
         return true;
     // Its last part may be a link beside the file, as libraries have them for their versions.
     const std::string link = probe.file.substr(probe.file.rfind('/') + 1);
     const std::string beside = mapped.substr(0, mapped.rfind('/') + 1) + link;
-    return probe.file.find('/') != probe.file.npos && !link.empty() && !pattern(link) && fits(probe.file, beside)
+    return probe.file.find('/') != probe.file.npos && !link.empty() && !is_pattern(link) && fits(probe.file, beside)
         && same_file(beside, mapped, view);
 }
 
@@ -290,13 +284,13 @@ bool Matcher::means_libraries() const
     const std::string program = view_.program();
     const std::vector<const Probe*> probes = probes_with_sites(script_);
     return std::any_of(probes.begin(), probes.end(), [&](const Probe* probe) {
-        return pattern(probe->file) || !same_file(probe->file, program, view_);
+        return is_pattern(probe->file) || !same_file(probe->file, program, view_);
     });
 }
 
 size_t Matcher::number_of(const Probe& probe, const LiveFile& file, const Site& site)
 {
-    const std::string& path = pattern(probe.file) ? file.path : probe.file;
+    const std::string& path = is_pattern(probe.file) ? file.path : probe.file;
     const std::string text = probe.kind == Probe::Kind::usdt
         ? fmt::format("usdt:{}:{}:{}", path, site.provider, site.name)
         : !probe.source.empty() ? fmt::format("uprobe:{}@{}", path, probe.name)
@@ -308,13 +302,17 @@ size_t Matcher::number_of(const Probe& probe, const LiveFile& file, const Site& 
 // Of a probe that names no function: "0x401136", or a line's.
 const std::set<uint64_t>& Matcher::addresses(const Probe& probe, const std::string& path)
 {
+    static const std::set<uint64_t> none;
+    const auto address = address_in_file(probe);
+    if (!address && probe.source.empty()) // most: this is asked for each of a file's functions
+        return none;
     const auto [found, fresh] = addresses_.try_emplace({&probe, path});
     if (!fresh)
         return found->second;
-    if (const auto address = address_in_file(probe))
+    if (address) {
         found->second.insert(*address);
-    if (probe.source.empty())
         return found->second;
+    }
     Image::each(
         view_.path(path),
         [&](const Image& image) {
@@ -370,8 +368,8 @@ void Matcher::match(const LiveFile& file, std::map<Key, Site>& sites, size_t cla
         Site& site = found->second;
         // Go's methods have a star in their names: main.(*server).handle
         site.by_pattern = (added || site.by_pattern)
-            && ((pattern(probe.name) && probe.name != live.name && probe.name != demangled(live.name))
-                || pattern(probe.provider));
+            && ((is_pattern(probe.name) && probe.name != live.name && probe.name != demangled(live.name))
+                || is_pattern(probe.provider));
         if (added) {
             site.kind = probe.kind;
             site.file = file.path;
@@ -508,7 +506,8 @@ Unrecorded Matcher::unrecorded()
     wanted.file = [any](const std::string& path) { return any(path, [](const Probe&) { return true; }); };
     wanted.lacks = [each, any_of](const std::string& path, const std::vector<Function>& functions) {
         bool lacks = false;
-        each(path, {}, [&](const Probe& probe) { lacks = lacks || pattern(probe.name) || !any_of(functions, probe); });
+        each(path, {},
+             [&](const Probe& probe) { lacks = lacks || is_pattern(probe.name) || !any_of(functions, probe); });
         return lacks;
     };
     wanted.entry = function(Probe::Kind::entry);
@@ -533,7 +532,7 @@ Unrecorded Matcher::unrecorded()
                             fmt::format("{} has only {} bytes", shown_name(std::string(one.name)), one.size);
                 }
             all.merge(std::set(of_probe));
-            if (given.empty() && probe.source.empty() && !pattern(probe.name) && !near_.contains(&probe)
+            if (given.empty() && probe.source.empty() && !is_pattern(probe.name) && !near_.contains(&probe)
                 && !any_of(functions, probe))
                 find_near(probe, functions);
         });
@@ -597,7 +596,7 @@ std::vector<Site> Matcher::find_new()
 void Matcher::find_stripped()
 {
     std::vector<const Probe*> missing = unmatched();
-    std::erase_if(missing, [](const Probe* p) { return p->kind == Probe::Kind::usdt || pattern(p->file); });
+    std::erase_if(missing, [](const Probe* p) { return p->kind == Probe::Kind::usdt || is_pattern(p->file); });
     if (missing.empty())
         return;
     for (const Mapping& mapping : view_.mappings()) {
@@ -634,7 +633,7 @@ std::string Matcher::instead(const Probe& probe) const
     const auto found = others_.find(&probe);
     if (found == others_.end()) {
         std::error_code error;
-        if (!pattern(probe.file) && !only_a_name(probe.file) && !std::filesystem::exists(resolve(probe.file), error))
+        if (!is_pattern(probe.file) && !only_a_name(probe.file) && !std::filesystem::exists(resolve(probe.file), error))
             return fmt::format("there is no file {}{}", probe.file, did_you_mean(near_elf_file(probe.file)));
         if (!functions && probe.provider == "*" && only_a_name(probe.file))
             return fmt::format(
@@ -642,12 +641,12 @@ std::string Matcher::instead(const Probe& probe) const
                 "for the provider",
                 probe.file, probe.name);
         const char* const where =
-            pattern(probe.file) ? "no file of the process that fits" : "no mapped file of that name";
+            is_pattern(probe.file) ? "no file of the process that fits" : "no mapped file of that name";
         const auto stripped = std::find_if(stripped_.begin(), stripped_.end(), [&](const auto& file) {
             const auto meant = means_.find({probe.file, file.first});
             return !file.second.empty() && functions && meant != means_.end() && meant->second;
         });
-        const bool here = !pattern(probe.file) && std::filesystem::exists(resolve(probe.file), error);
+        const bool here = !is_pattern(probe.file) && std::filesystem::exists(resolve(probe.file), error);
         return fmt::format("{} has {}{}", where,
                            !functions   ? "probes"
                                : moves_ ? "such functions"
@@ -663,7 +662,7 @@ std::string Matcher::instead(const Probe& probe) const
     std::copy_if(found->second.begin(), found->second.end(), std::back_inserter(names), [&](const std::string& name) {
         return !functions && fits(probe.provider, name.substr(0, name.find(':')));
     });
-    const std::string whose = names.empty() || pattern(probe.provider) ? "there" : "of " + probe.provider;
+    const std::string whose = names.empty() || is_pattern(probe.provider) ? "there" : "of " + probe.provider;
     if (names.empty())
         names.assign(found->second.begin(), found->second.end());
     constexpr size_t most = 8;
@@ -677,9 +676,9 @@ std::string Matcher::instead(const Probe& probe) const
                            : moves_ ? "the functions are"
                                     : "the functions that fastprobe recorded are",
                        fmt::join(names, ", "), more ? fmt::format(", and {} more", more) : "",
-                       near                               ? did_you_mean(*near)
-                           : more && !pattern(probe.name) ? did_you_mean(similar_name)
-                                                          : "" /* it is among those */);
+                       near                                  ? did_you_mean(*near)
+                           : more && !is_pattern(probe.name) ? did_you_mean(similar_name)
+                                                             : "" /* it is among those */);
 }
 
 } // namespace fastsdt::engine

@@ -282,6 +282,12 @@ struct Variable {
     Span where;            ///< where it is first set
 };
 
+/// Whether a FILE or a name is a glob.
+inline bool is_pattern(std::string_view text)
+{
+    return text.find_first_of("*?[") != text.npos;
+}
+
 struct Probe {
     enum class Kind { usdt, entry, exit, begin, end, interval, profile } kind = Kind::usdt;
     std::string file;           ///< path as written, or a glob; "*": every file of the process

@@ -129,6 +129,7 @@ struct Lines::State {
 
     static int find_debug_file(Dwfl_Module* module, void** data, const char* name, Dwarf_Addr base, const char* file,
                                const char* link, GElf_Word crc, char** found);
+    template <class Visit> void each_unit(const Visit& visit);
     void find_units(uint64_t most);
     void find_line_tables();
     bool afford(Dwarf_Die& unit);
@@ -149,24 +150,34 @@ int Lines::State::find_debug_file(Dwfl_Module*, void** data, const char*, Dwarf_
     return fcntl(debug.file->descriptor(), F_DUPFD_CLOEXEC, 0);
 }
 
+// Those with code. @param visit  false: no more
+template <class Visit> void Lines::State::each_unit(const Visit& visit)
+{
+    Dwarf_CU* cu = nullptr;
+    Dwarf_Die die;
+    uint8_t type = 0;
+    while (dwarf_get_units(dwarf, cu, &cu, nullptr, &type, &die, nullptr) == 0)
+        if (type != DW_UT_type && type != DW_UT_split_type && type != DW_UT_partial && !visit(die))
+            return;
+}
+
 // The address ranges of all units.
 void Lines::State::find_units(uint64_t most)
 {
     std::vector<Cover::Range> ranges;
-    Dwarf_CU* cu = nullptr;
-    Dwarf_Die die;
-    uint8_t type = 0;
-    while (dwarf_get_units(dwarf, cu, &cu, nullptr, &type, &die, nullptr) == 0) {
-        if (type == DW_UT_type || type == DW_UT_split_type || type == DW_UT_partial)
-            continue;
+    bool all = true;
+    each_unit([&](Dwarf_Die& die) {
         Dwarf_Addr base = 0, begin = 0, end = 0;
         for (ptrdiff_t at = 0; (at = dwarf_ranges(&die, at, &base, &begin, &end)) > 0;) {
             if (ranges.size() >= most)
-                return;
+                return all = false;
             ranges.push_back({begin, end});
             units.push_back(dwarf_dieoffset(&die));
         }
-    }
+        return true;
+    });
+    if (!all)
+        return;
     covered = Cover(ranges);
 }
 
@@ -324,6 +335,7 @@ Lines::Places Lines::places(std::string_view source, int line, int column)
     };
     std::map<Dwarf_Off, Lowest>
         lowest; // by the function or its copy; of unknown ones each by itself, the empty ones together
+    const auto in_file = [&](Dwarf_Addr address) { return address + state_->dwarf_bias - state_->bias; };
     const auto add = [&](Dwarf_Die& unit, Dwarf_Addr address, bool empty) {
         Dwarf_Die* scopes = nullptr;
         const int count = dwarf_getscopes(&unit, address, &scopes);
@@ -334,9 +346,8 @@ Lines::Places Lines::places(std::string_view source, int line, int column)
                 break;
             }
         free(scopes);
-        const uint64_t here = address + state_->dwarf_bias - state_->bias;
         uint64_t& known = empty ? lowest[scope].empty : lowest[scope].address;
-        known = std::min(known, here);
+        known = std::min(known, in_file(address));
     };
     const auto look = [&](Dwarf_Die unit) {
         Dwarf_Lines* lines = nullptr;
@@ -361,7 +372,7 @@ Lines::Places Lines::places(std::string_view source, int line, int column)
             const bool empty =
                 i + 1 < count && dwarf_lineaddr(dwarf_onesrcline(lines, i + 1), &end) == 0 && end == address;
             // Rows of functions that the linker has dropped begin at 0.
-            if (is_it && !before && begins && image_.executable_at(address + state_->dwarf_bias - state_->bias))
+            if (is_it && !before && begins && image_.executable_at(in_file(address)))
                 add(unit, address, empty);
             if (of_source && number > line && (found.next == 0 || number < found.next))
                 found.next = number;
@@ -369,24 +380,19 @@ Lines::Places Lines::places(std::string_view source, int line, int column)
         }
     };
     // Units of that source first. Those of others may have lines of it too, of headers: they are looked at where it is none's.
-    std::vector<Dwarf_Off> others;
-    Dwarf_CU* cu = nullptr;
-    Dwarf_Die die;
-    uint8_t type = 0;
     bool named = false;
-    while (dwarf_get_units(state_->dwarf, cu, &cu, nullptr, &type, &die, nullptr) == 0) {
-        if (type == DW_UT_type || type == DW_UT_split_type || type == DW_UT_partial)
-            continue;
-        if (!is_source(dwarf_diename(&die))) {
-            others.push_back(dwarf_dieoffset(&die));
-            continue;
+    state_->each_unit([&](Dwarf_Die& unit) {
+        if (is_source(dwarf_diename(&unit))) {
+            named = true;
+            look(unit);
         }
-        named = true;
-        look(die);
-    }
-    for (const Dwarf_Off other : others)
-        if (!named && dwarf_offdie(state_->dwarf, other, &die))
-            look(die);
+        return true;
+    });
+    if (!named)
+        state_->each_unit([&](Dwarf_Die& unit) {
+            look(unit);
+            return true;
+        });
     for (const auto& [scope, of_scope] : lowest)
         if (of_scope.address != UINT64_MAX || scope != 0 || lowest.size() == 1)
             found.addresses.push_back(of_scope.address != UINT64_MAX ? of_scope.address : of_scope.empty);

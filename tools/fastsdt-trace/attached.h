@@ -38,6 +38,8 @@ struct Shared {
     std::unique_ptr<engine::bpf::Kernel> kernel = {}; ///< engine::Session::Options, as the next one
     bool all_in_kernel = false;
     std::unique_ptr<Profile> profile = {}; ///< where the script has profile probes
+    /// No process is named: the kernel counts the hits of all that have the probes' files.
+    bool everyone() const { return !options.has_target() && engine::has_sites(script); }
     /// Of whoever executes or loads them: a COMMAND's descendants, or everyone.
     std::optional<engine::bpf::FilesAttached> files = {};
     bool covers_files() const { return files && files->all(); }

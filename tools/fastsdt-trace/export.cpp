@@ -9,11 +9,12 @@
 #include "call_stack.h"
 #include "ctf_reader.h"
 #include "export_format.h"
+#include "functions.h"
 #include "say.h"
+#include "values.h"
 
 #include <fmt/format.h>
 #include <protozero/pbf_writer.hpp>
-#include <nlohmann/json.hpp>
 
 #include <iterator>
 #include <map>
@@ -27,18 +28,9 @@
 namespace fastsdt::trace_tool {
 namespace {
 
-class ChromeJson : public Format {
+class ChromeJson : public JsonFormat {
 public:
-    ChromeJson(const CtfReader& trace, const std::vector<Drawn>& drawn) : trace_(trace)
-    {
-        for (const Drawn& one : drawn)
-            names_.push_back(json_text(one.name));
-        for (const CtfClass& one : trace.classes()) {
-            auto& fields = fields_.emplace_back();
-            for (const CtfField& field : one.fields)
-                fields.push_back(json_text(field.name));
-        }
-    }
+    using JsonFormat::JsonFormat;
 
     void thread(size_t, const CtfReader::Thread& thread) override
     {
@@ -47,7 +39,7 @@ public:
         for (const auto& [what, name] :
              {std::pair("process_name", &thread.process), std::pair("thread_name", &thread.thread)})
             if (!name->empty())
-                add(R"({{"ph":"M","name":"{}",{},"args":{{"name":{}}}}})", what, who_, json_text(*name));
+                add(R"({{"ph":"M","name":"{}",{},"args":{{"name":{}}}}})", what, who_, json_string(*name));
     }
     void begin(size_t number, uint64_t ns, const Values& values) override
     {
@@ -102,16 +94,13 @@ private:
     {
         constexpr int64_t exact = int64_t(1) << 53;
         if (field.bytes == 0)
-            return json_text(value.text);
+            return json_string(value.text);
         const auto number = static_cast<int64_t>(value.number);
         const std::string text = field.is_signed ? std::to_string(number) : std::to_string(value.number);
         const bool fits = number <= exact && number >= (field.is_signed ? -exact : 0);
         return fits ? text : '"' + text + '"';
     }
 
-    const CtfReader& trace_;
-    std::vector<std::string> names_;               // by class, in quotes
-    std::vector<std::vector<std::string>> fields_; // likewise
     std::string text_ = "{\"traceEvents\":[", who_;
     std::vector<size_t> open_; // of the thread: calls that have not returned
     bool first_ = true;
@@ -233,9 +222,15 @@ private:
 
 } // namespace
 
-std::string json_text(const std::string& text)
+JsonFormat::JsonFormat(const CtfReader& trace, const std::vector<Drawn>& drawn) : trace_(trace)
 {
-    return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    for (const Drawn& one : drawn)
+        names_.push_back(json_string(one.name));
+    for (const CtfClass& one : trace.classes()) {
+        auto& fields = fields_.emplace_back();
+        for (const CtfField& field : one.fields)
+            fields.push_back(json_string(field.name));
+    }
 }
 
 int export_trace(const Export& wanted)
@@ -247,50 +242,40 @@ int export_trace(const Export& wanted)
     const std::unique_ptr<Format> format = is(".otlp.json") ? otlp_json(trace, drawn)
         : is(".json") ? std::unique_ptr<Format>(std::make_unique<ChromeJson>(trace, drawn))
                       : std::make_unique<Perfetto>(trace, drawn);
-    uint64_t unfinished = 0, interrupted = 0, unknown = 0, discarded = 0;
+    CallGaps gaps;
     for (size_t i = 0; i < trace.threads().size(); ++i) {
         const CtfReader::Thread& thread = trace.threads()[i];
         format->thread(i, thread);
-        discarded += thread.discarded;
+        gaps.lost += thread.discarded;
         CallStack stack;
         uint64_t last = 0;
         const auto close = [&](const CallStack::Call&, uint64_t end, bool returned) {
             format->end(end);
-            unfinished += !returned;
+            gaps.unfinished += !returned;
         };
         const auto visit = [&](size_t number, uint64_t ns, const Values& values) {
-            if (drawn[number].kind == Drawn::Kind::samples)
-                return;
-            last = ns;
             switch (drawn[number].kind) {
             case Drawn::Kind::begin:
                 stack.enter(drawn[number].function, ns);
                 format->begin(number, ns, values);
                 break;
-            case Drawn::Kind::end: unknown += !stack.leave(drawn[number].function, ns, close); break;
+            case Drawn::Kind::end: gaps.unknown += !stack.leave(drawn[number].function, ns, close); break;
             case Drawn::Kind::instant: format->instant(number, ns, values); break;
-            case Drawn::Kind::samples: break;
+            case Drawn::Kind::samples: return;
             }
+            last = ns;
         };
         trace.read(thread, visit, [&] {
             stack.end(last, [&](const CallStack::Call&, uint64_t end, bool) {
                 format->end(end);
-                ++interrupted;
+                ++gaps.interrupted;
             });
         });
         stack.end(last, close);
     }
     file.write(format->finish());
-    if (unfinished)
-        say(fmt::format("{} did not return; the trace has an end for each", plural(unfinished, "call")));
-    if (interrupted)
-        say(fmt::format("{} open where events were lost, and {} there", plural(interrupted, "call was", "calls were"),
-                        interrupted == 1 ? "ends" : "end"));
-    if (unknown)
-        say(fmt::format("{} left out: the trace does not have the entry", plural(unknown, "exit was", "exits were")));
-    if (discarded)
-        say(fmt::format("{} lost when the trace was recorded", plural(discarded, "event was", "events were")));
-    return discarded ? incomplete : complete;
+    tell_of(gaps, "trace");
+    return gaps.lost ? incomplete : complete;
 }
 
 } // namespace fastsdt::trace_tool

@@ -23,8 +23,16 @@ public:
     virtual std::string finish() = 0;
 };
 
-/// Quoted. What is no UTF-8 is replaced.
-std::string json_text(const std::string& text);
+class JsonFormat : public Format {
+public:
+    /// Both have to outlive it.
+    JsonFormat(const CtfReader& trace, const std::vector<Drawn>& drawn);
+
+protected:
+    const CtfReader& trace_;
+    std::vector<std::string> names_;               // by class, quoted
+    std::vector<std::vector<std::string>> fields_; // likewise, of its fields
+};
 
 /// Spans for OpenTelemetry's collectors. @param trace, drawn  have to outlive it
 std::unique_ptr<Format> otlp_json(const CtfReader& trace, const std::vector<Drawn>& drawn);

@@ -2,6 +2,7 @@
 #include "functions.h"
 
 #include "base/printable.h"
+#include "say.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -30,6 +31,20 @@ std::string duration_text(double ns, int digits)
         unit = next;
     }
     return fmt::format("{:.{}f} {:<2}", ns, unit == "ns" ? 0 : digits, unit);
+}
+
+void tell_of(const CallGaps& gaps, std::string_view what)
+{
+    if (gaps.unfinished)
+        tell(fmt::format("{} did not return; the {} has an end for each", plural(gaps.unfinished, "call"), what));
+    if (gaps.interrupted)
+        tell(fmt::format("{} open where events were lost, and {} there",
+                         plural(gaps.interrupted, "call was", "calls were"), gaps.interrupted == 1 ? "ends" : "end"));
+    if (gaps.unknown)
+        tell(fmt::format("{} left out: the trace does not have the entry",
+                         plural(gaps.unknown, "exit was", "exits were")));
+    if (gaps.lost)
+        tell(fmt::format("{} lost when the trace was recorded", plural(gaps.lost, "event was", "events were")));
 }
 
 size_t CallTable::add(const std::string& name, const std::string& file)

@@ -9,6 +9,7 @@
 #include <map>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,16 @@ namespace fastsdt::trace_tool {
 
 /// "1.234 us": with so many digits behind the point, but for nanoseconds.
 std::string duration_text(double ns, int digits);
+
+/// What is missing of the calls of a trace.
+struct CallGaps {
+    uint64_t unfinished = 0;  ///< did not return
+    uint64_t interrupted = 0; ///< were open where events were lost
+    uint64_t unknown = 0;     ///< exits without an entry
+    uint64_t lost = 0;        ///< events
+};
+/// Tells it, a line each. @param what  was made of the trace
+void tell_of(const CallGaps& gaps, std::string_view what);
 
 class CallTable {
 public:

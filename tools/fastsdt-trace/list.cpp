@@ -175,11 +175,6 @@ bool fits(const std::string& pattern, const std::string& probe)
     return fnmatch(pattern.c_str(), probe.c_str(), 0) == 0;
 }
 
-bool is_pattern(const std::string& file)
-{
-    return file.find_first_of("*?[") != file.npos;
-}
-
 bool has_kind(const std::string& search)
 {
     const size_t colon = search.find(':');
@@ -200,7 +195,7 @@ std::string file_of(const std::string& search)
 std::string pattern_in_process(const std::string& search)
 {
     std::string file = file_of(search);
-    if (file.empty() || is_pattern(file))
+    if (file.empty() || engine::is_pattern(file))
         return search;
     std::error_code error;
     if (const std::string here = std::filesystem::canonical(engine::resolve(file), error); !error)
@@ -224,7 +219,7 @@ int list(const Options& options, std::ostream& out)
         find_in_process(pid, options.moves, found);
     if (options.pids.empty()) {
         const std::string file = engine::resolve(file_of(pattern));
-        if (file.empty() || is_pattern(file))
+        if (file.empty() || engine::is_pattern(file))
             give_up("--list wants a FILE to look into, or a process: usdt:FILE:*, or FILE, or --pid PID");
         find_in_file(file, options.moves, found);
         const size_t at = pattern.find(':');

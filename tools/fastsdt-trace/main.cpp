@@ -127,7 +127,7 @@ void print_to(const std::string& path)
     std::cout.rdbuf(new __gnu_cxx::stdio_filebuf<char>(file, std::ios::out));
 }
 
-int trace(Options options)
+int trace(const Options& options)
 {
     try {
         engine::DebugFiles debug{engine::ProcessView(options.pid)};
@@ -158,12 +158,11 @@ int trace(Options options)
         if (!options.has_target()) {
             const auto probes = engine::probes_with_sites(script);
             const auto pattern = std::find_if(probes.begin(), probes.end(), [](const engine::Probe* probe) {
-                return probe->file.find_first_of("*?[") != std::string::npos;
+                return engine::is_pattern(probe->file);
             });
-            options.everyone = !probes.empty();
-            if (options.everyone
-                && (options.engine == EngineChoice::user || options.engine == EngineChoice::bpftrace
-                    || pattern != probes.end() || options.timeline))
+            const bool may_be_everyone = pattern == probes.end() && !options.timeline
+                && options.engine != EngineChoice::user && options.engine != EngineChoice::bpftrace;
+            if (!probes.empty() && !may_be_everyone)
                 give_up(fmt::format("{}: {} is a probe of a program", no_process,
                                     (pattern != probes.end() ? *pattern : probes[0])->text));
             if (options.dry)

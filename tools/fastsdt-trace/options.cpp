@@ -707,7 +707,7 @@ void complete_selection(Selection& selection, const std::vector<std::string>& us
     }
     constexpr size_t most_of_name = 15;
     for (std::string& name : selection.comms)
-        if (name.find_first_of("*?[") == name.npos)
+        if (!engine::is_pattern(name))
             name.resize(std::min(name.size(), most_of_name));
     for (std::string& path : selection.cgroups) {
         path = below_mount(path);

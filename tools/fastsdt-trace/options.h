@@ -94,8 +94,7 @@ struct Options {
     /// What a COMMAND and its descendants execute is held until it is armed.
     bool holds_executed() const { return !command.empty() && follows() && moves; }
     bool names(pid_t process) const { return std::find(pids.begin(), pids.end(), process) != pids.end(); }
-    bool everyone = false; ///< no process is named, and the kernel counts the hits of all that have the probes' files
-    /// If not, and it is not `everyone`, the script has BEGIN, END, interval and profile only.
+    /// If not, its probes are of whoever has their files (Shared::everyone()), or the script has BEGIN, END, interval and profile only.
     bool has_target() const { return serve || pid != 0 || !selection.empty() || !pids.empty() || !command.empty(); }
     bool one_process() const
     {

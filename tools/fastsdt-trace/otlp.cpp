@@ -4,6 +4,7 @@
 #include "export_format.h"
 
 #include "base/printable.h"
+#include "values.h"
 
 #include <fmt/format.h>
 
@@ -26,18 +27,9 @@ uint64_t mixed(uint64_t number)
 }
 
 // An outermost call is a trace of its own, and the calls in it are its spans. A probe is an event of the call in which it was hit.
-class Otlp : public Format {
+class Otlp : public JsonFormat {
 public:
-    Otlp(const CtfReader& trace, const std::vector<Drawn>& drawn) : trace_(trace)
-    {
-        for (const Drawn& one : drawn)
-            names_.push_back(json_text(one.name));
-        for (const CtfClass& one : trace.classes()) {
-            auto& keys = keys_.emplace_back();
-            for (const CtfField& field : one.fields)
-                keys.push_back(json_text(field.name));
-        }
-    }
+    using JsonFormat::JsonFormat;
 
     void thread(size_t, const CtfReader::Thread& thread) override
     {
@@ -49,7 +41,7 @@ public:
         attributes_ = fmt::format(R"({{"key":"thread.id","value":{{"intValue":"{}"}}}})", thread.tid);
         if (!thread.thread.empty())
             attributes_ +=
-                fmt::format(R"(,{{"key":"thread.name","value":{{"stringValue":{}}}}})", json_text(thread.thread));
+                fmt::format(R"(,{{"key":"thread.name","value":{{"stringValue":{}}}}})", json_string(thread.thread));
     }
     void begin(size_t number, uint64_t ns, const Values& values) override
     {
@@ -91,7 +83,7 @@ public:
                 R"({{"key":"service.name","value":{{"stringValue":{}}}}},{{"key":"process.pid","value":{{"intValue":"{}"}}}}]}},)"
                 "\"scopeSpans\":[{{\"scope\":{{\"name\":\"fastsdt-trace\"}},\"spans\":[",
                 std::exchange(first, false) ? "" : ",",
-                json_text(resource.name.empty() ? "unknown_service" : resource.name), pid);
+                json_string(resource.name.empty() ? "unknown_service" : resource.name), pid);
             text += std::exchange(resource.spans, {});
             text += "\n]}]}";
         }
@@ -124,11 +116,11 @@ private:
             const CtfField& field = trace_.classes()[number].fields[i];
             const uint64_t number_of = values[i].number;
             const std::string value = field.bytes == 0
-                ? fmt::format(R"("stringValue":{})", json_text(printable(values[i].text)))
+                ? fmt::format(R"("stringValue":{})", json_string(printable(values[i].text)))
                 : field.is_signed || number_of <= INT64_MAX
                 ? fmt::format(R"("intValue":"{}")", int64_t(number_of))
                 : fmt::format(R"("stringValue":"{}")", number_of); // its integers have a sign
-            text += fmt::format(R"({}{{"key":{},"value":{{{}}}}})", i ? "," : "", keys_[number][i], value);
+            text += fmt::format(R"({}{{"key":{},"value":{{{}}}}})", i ? "," : "", fields_[number][i], value);
         }
         return text;
     }
@@ -136,13 +128,10 @@ private:
     struct Resource {
         std::string name, spans;
     };
-    const CtfReader& trace_;
-    std::vector<std::string> names_;             // by class, JSON
-    std::vector<std::vector<std::string>> keys_; // of fields, JSON
-    std::map<int64_t, Resource> resources_;      // by process
-    std::string* spans_ = nullptr;               // of the thread's process
-    std::string attributes_;                     // of the thread
-    std::vector<Span> open_;                     // its calls that have not ended
+    std::map<int64_t, Resource> resources_; // by process
+    std::string* spans_ = nullptr;          // of the thread's process
+    std::string attributes_;                // of the thread
+    std::vector<Span> open_;                // its calls that have not ended
     uint64_t spans_begun_ = 0;
 };
 

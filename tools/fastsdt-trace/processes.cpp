@@ -362,7 +362,7 @@ void Processes::try_refused_again(Clock::time_point now)
 void Processes::take_up()
 {
     next_look_ = Clock::now() + look_period;
-    if (options_.everyone)
+    if (shared_.everyone())
         shared_.kernel->start();
     if (options_.one_process())
         attached_.at(0)->take_up();
@@ -452,9 +452,7 @@ std::vector<const Probe*> Processes::unmatched() const
     for (const auto& process : attached_)
         matched.insert(process->session().matcher().matched().begin(), process->session().matcher().matched().end());
     if (shared_.files)
-        for (const Probe* const probe : engine::probes_with_sites(script_))
-            if (!shared_.files->unmatched.contains(probe))
-                matched.insert(probe);
+        matched.insert(shared_.files->matched.begin(), shared_.files->matched.end());
     return engine::unmatched_probes(script_, matched);
 }
 
@@ -463,7 +461,7 @@ Summary Processes::summary() const
     Summary summary = gone_.summary;
     for (const auto& process : attached_)
         process->count(summary);
-    if (options_.everyone)
+    if (shared_.everyone())
         for (size_t i = 0; i < shared_.files->sites.size(); ++i)
             summary.count(shared_.files->sites[i], shared_.files->states[i],
                           engine::is_recorded(shared_.files->states[i]));

@@ -66,11 +66,6 @@ int64_t asleep()
                        + static_cast<double>(all.tv_nsec - awake.tv_nsec) * ns);
 }
 
-int64_t since_1970()
-{
-    return std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
 uint64_t word(std::span<const std::byte> bytes, size_t offset)
 {
     return load(&bytes[offset], 8, false);
@@ -171,7 +166,7 @@ void complete_script(engine::Script& script, const Options& options)
 }
 
 Recorder::Recorder(const Options& options, const engine::Script& script, const engine::ProbeNames& names)
-    : options_(options), script_(script), names_(names), says_pid_(options.follows()), since_(since_1970()),
+    : options_(options), script_(script), names_(names), says_pid_(options.follows()), since_(engine::since_1970()),
       asleep_(asleep()), known_(script.statements)
 {
     if (!options.timeline->folder.empty())
@@ -417,7 +412,7 @@ void Recorder::finish(std::ostream& out)
 // For whoever looks at the trace later: what it is of, and what it lacks.
 CtfNotes Recorder::notes(const std::string& summary, bool complete) const
 {
-    CtfNotes notes = {{"since", std::to_string(since_)}, {"until", std::to_string(since_1970())}};
+    CtfNotes notes = {{"since", std::to_string(since_)}, {"until", std::to_string(engine::since_1970())}};
     std::vector<std::string> traced = options_.command;
     for (const auto& [option, values] : {std::pair("--exe", &options_.selection.exes),
                                          {"--comm", &options_.selection.comms},

@@ -354,7 +354,7 @@ private:
     {
         return function < shown_.size() && shown_[function] != nowhere ? int64_t(shown_[function]) : -1;
     }
-    json functions();
+    json functions(std::vector<size_t> order);
     static json columns(const CallTree& tree, const std::function<json(uint32_t)>& name);
     json samples();
     json heat(const std::vector<size_t>& order) const;
@@ -380,10 +380,9 @@ private:
     size_t cut_names_ = 0;
 };
 
-json Report::functions()
+json Report::functions(std::vector<size_t> order)
 {
     json rows = json::array();
-    std::vector<size_t> order = calls_.order();
     shown_.assign(is_probe_.size(), nowhere);
     order.resize(std::min(order.size(), most_functions));
     for (const size_t number : order) {
@@ -530,8 +529,8 @@ json Report::data()
     page["interrupted"] = calls_.interrupted();
     page["unknown"] = calls_.unknown();
     page["lost"] = lost_;
-    page["functions"] = functions();
     const std::vector<size_t> order = calls_.order();
+    page["functions"] = functions(order);
     page["tree"] = columns(tree_, [this](uint32_t function) { return json(shown(function)); });
     if (sampled_.size())
         page["samples"] = samples();
@@ -564,17 +563,7 @@ int write_page(OutputFile& file, const std::string& folder)
     file.write(page);
     tell(fmt::format("{}, {} bytes: {}", plural(report.events(), "event"), page.size(), file.path()));
     const CallTable& calls = report.calls();
-    if (calls.interrupted())
-        tell(fmt::format("{} open where events were lost, and {} there",
-                         plural(calls.interrupted(), "call was", "calls were"),
-                         calls.interrupted() == 1 ? "ends" : "end"));
-    if (calls.unfinished())
-        tell(fmt::format("{} did not return; the page has an end for each", plural(calls.unfinished(), "call")));
-    if (calls.unknown())
-        tell(fmt::format("{} left out: the trace does not have the entry",
-                         plural(calls.unknown(), "exit was", "exits were")));
-    if (report.lost())
-        tell(fmt::format("{} lost when the trace was recorded", plural(report.lost(), "event was", "events were")));
+    tell_of({calls.unfinished(), calls.interrupted(), calls.unknown(), report.lost()}, "page");
     return report.lost() ? incomplete : complete;
 }
 

@@ -137,12 +137,12 @@ private:
     // Somebody who looks on waits for that; what a script reads stays as it is.
     void say_armed()
     {
-        if (!isatty(STDERR_FILENO) || !(options_.has_target() || options_.everyone) || options_.top)
+        if (!isatty(STDERR_FILENO) || !(options_.has_target() || shared_.everyone()) || options_.top)
             return;
         const Summary now = summary();
         const bool ends = !options_.command.empty() || options_.duration;
         tell(fmt::format("{} of {} site{} armed{}{}", now.armed, now.sites, now.sites == 1 ? "" : "s",
-                         options_.everyone        ? " in all processes"
+                         shared_.everyone()       ? " in all processes"
                              : now.processes == 1 ? ""
                                                   : fmt::format(" in {} processes", now.processes),
                          ends ? "" : "; Ctrl-C ends"));
@@ -414,8 +414,7 @@ private:
     std::optional<OutputFile> pprof_; // --pprof
     std::optional<OutputFile> page_;  // of report
     Clock::time_point start_ = Clock::now();
-    const int64_t began_ =
-        std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count(); // since 1970
+    const int64_t began_ = engine::since_1970();
     Clock::time_point next_events_ = start_, next_samples_ = start_;
     std::chrono::milliseconds events_period_{};
     bool exit_ = false;
@@ -441,7 +440,7 @@ std::string make_kernel(Shared& shared, pid_t pid)
         shared.kernel = std::make_unique<engine::bpf::Kernel>(
             shared.script,
             engine::bpf::Kernel::Options{.only = only ? pid : 0,
-                                         .everyone = options.everyone,
+                                         .everyone = shared.everyone(),
                                          .follows = options.follows(),
                                          .return_probes = options.return_probes,
                                          .child = options.command.empty() ? 0 : pid,
@@ -522,11 +521,9 @@ void attach_for_everyone(Shared& shared)
                     : fmt::format("{}; without any, the kernel counts the hits of all processes, and cannot: {}",
                                   no_process, why));
     shared.files = engine::bpf::attach_to_files(*shared.kernel, shared.script, shared.names);
-    for (const Probe* const probe : engine::probes_with_sites(shared.script)) {
-        const auto found = shared.files->unmatched.find(probe);
-        if (found == shared.files->unmatched.end() || shared.script.missing == engine::Script::Missing::ignore)
-            continue;
-        const std::string sentence = fmt::format("nothing matches {}: {}", probe->text, found->second);
+    for (const Probe* const probe : engine::unmatched_probes(shared.script, shared.files->matched)) {
+        const std::string sentence =
+            fmt::format("nothing matches {}: {}", probe->text, shared.files->unmatched.at(probe));
         if (is_error(shared.script, {probe}))
             give_up(sentence);
         say(sentence);
@@ -555,7 +552,7 @@ int run(const Options& options, const engine::Script& script)
         if (options.command.empty())
             make_kernel_or_give_up(shared, options.pid, refused);
     }
-    if (options.everyone)
+    if (shared.everyone())
         attach_for_everyone(shared);
     if (!options.one_process()) {
         if (options.dry)
