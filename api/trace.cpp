@@ -60,7 +60,9 @@ Script parse_script(const char* text)
         return type.kind == engine::ValueKind::bytes || type.kind == engine::ValueKind::shown;
     };
     for (const engine::Map& map : script.maps)
-        if (is_for_tool(map.type) || std::any_of(map.keys.begin(), map.keys.end(), is_for_tool))
+        if (map.series)
+            throw ScriptError(map.where, map.name + " is a tseries(), which only fastsdt-trace prints");
+        else if (is_for_tool(map.type) || std::any_of(map.keys.begin(), map.keys.end(), is_for_tool))
             throw ScriptError(
                 map.where, map.name + " holds what only fastsdt-trace prints: integers and strings are for a program");
     engine::each_statement(std::as_const(script), [](const Statement& statement) {

@@ -39,7 +39,7 @@ Session::Session(const Script& script, Target& target, Options options)
       event_reader_(script, tables_, view_.pid(), options.sink), searched_(view_.pid()), cleared_(script.maps.size())
 {
     if (tables_.stacks || shows_names(script)) {
-        symbols_ = std::make_unique<Symbols>(view_, script.stack_form.value_or(StackForm::bpftrace));
+        symbols_ = std::make_unique<Symbols>(view_, script.stack_style());
         symbols_->look(view_.mappings());
     }
     if (uses(script, Value::symbol))

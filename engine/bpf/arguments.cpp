@@ -14,6 +14,12 @@ namespace own = fastsdt::engine::x86;
 namespace fastsdt::engine::bpf {
 namespace {
 
+// struct pt_regs has the integers' alone.
+[[noreturn]] void refuse_vector()
+{
+    throw Refusal({State::not_in_kernel, 0, "floating-point numbers in registers are not what its programs see"});
+}
+
 #if defined(__aarch64__)
 // struct user_pt_regs: x0 to x30, sp, pc.
 constexpr int word_of_sp = 31;
@@ -28,6 +34,8 @@ std::optional<int> offset_of(arm64::Reg reg)
 
 Source source_of(const arm64::Source& from)
 {
+    if (from.kind == arm64::Source::Kind::vector)
+        refuse_vector();
     Source source{.constant = from.constant, .size = from.size, .is_signed = from.is_signed};
     if (from.kind == arm64::Source::Kind::constant)
         return source;
@@ -53,6 +61,8 @@ std::optional<int> offset_of(x86::Reg reg)
 Source source_of(const x86::Source& from)
 {
     using Kind = x86::Source::Kind;
+    if (from.kind == Kind::vector)
+        refuse_vector();
     Source source{.constant = from.constant, .size = from.size, .is_signed = from.is_signed};
     if (from.kind == Kind::constant)
         return source;
@@ -77,6 +87,8 @@ Source argument_source(const Site& site, const ir::Argument& argument)
 {
     if (site.kind != Probe::Kind::exit && site.found.state == State::other_architecture)
         throw Refusal({State::not_in_kernel, 0, "arguments of 32-bit code are not read"});
+    if (site.kind == Probe::Kind::entry && site.go && argument.real)
+        refuse_vector();
     if (site.kind == Probe::Kind::entry && site.go) {
         if (site.go == GoAbi::unknown)
             throw Refusal({State::not_in_kernel, 0, "a Go of before 1.18 does not say where arguments are"});

@@ -56,7 +56,7 @@ Kernel::Kernel(const Script& script, Options options)
     if (maps_->ring())
         ring_.emplace(maps_->ring());
     names_.shows = uses(script, Value::stack) || shows_names(script);
-    names_.form = script.stack_form.value_or(StackForm::bpftrace);
+    names_.style = script.stack_style();
     for (const Clause& clause : script.clauses)
         programs_.push_back(clause.has_sites() ? ir::lower(script, clause) : ir::Program());
     each_site_statement(script, [this](const Statement& statement) {
@@ -305,7 +305,7 @@ Symbols& Kernel::Names::of(pid_t pid, const std::vector<Mapping>& mappings)
     auto& found = processes[pid];
     const bool fresh = !found;
     if (fresh)
-        found = std::make_unique<OwnSymbols>(pid, form);
+        found = std::make_unique<OwnSymbols>(pid, style);
     if (fresh || !mappings.empty())
         found->look(mappings);
     return found->symbols;

@@ -106,7 +106,7 @@ private:
         bool shows = false; // the script has values that processes have names for
         std::map<pid_t, std::unique_ptr<OwnSymbols>> processes;
         std::map<uint64_t, std::string> stacks; // as they print
-        StackForm form = StackForm::bpftrace;
+        StackStyle style;
         Symbols& of(pid_t pid, const std::vector<Mapping>& mappings = {}); ///< that it has now, if they were just read
         const std::string& of_stack(const KernelMaps& maps, uint64_t number);
     } names_;

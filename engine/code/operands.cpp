@@ -62,16 +62,27 @@ void check_result(const Site& site)
         throw Refusal({State::no_result});
 }
 
+// What fastprobe has not recorded is taken for an integer.
+void check_real_result(const Site& site)
+{
+    if (site.result < 0)
+        throw Refusal({State::tail_call});
+    if (site.result != FASTSDT_RESULT_VECTOR && site.result != FASTSDT_RESULT_REGISTER)
+        throw Refusal({State::no_result});
+}
+
 void refuse_argument(const std::vector<Argument>& arguments, unsigned index, std::string_view why)
 {
     throw Refusal(
         {State::unreadable_argument, index, std::string(why) + " (" + printable(arguments.at(index).text) + ")"});
 }
 
-const Argument& integer_argument(const std::vector<Argument>& arguments, unsigned index)
+const Argument& one_word_argument(const std::vector<Argument>& arguments, unsigned index, unsigned real)
 {
     const Argument& argument = arguments.at(index);
-    if (argument.is_float)
+    if (real && unsigned(argument.size) != real)
+        refuse_argument(arguments, index, real == sizeof(float) ? "that is no float" : "that is no double");
+    if (!real && argument.is_float)
         refuse_argument(arguments, index, "that is a floating-point number");
     if (argument.size != 1 && argument.size != 2 && argument.size != 4 && argument.size != 8)
         refuse_argument(arguments, index, "of a size that no integer has");

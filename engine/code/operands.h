@@ -21,8 +21,12 @@ void check_stack_argument(const Site& site, unsigned index);
 /// Throws Refusal unless the function has returned its result in a register when the site is hit.
 void check_result(const Site& site);
 
-/// The `index`th argument, which is there, if it is an integer of 1, 2, 4 or 8 bytes. Throws Refusal.
-const Argument& integer_argument(const std::vector<Argument>& arguments, unsigned index);
+/// Throws Refusal unless the function has returned a floating-point number when the site is hit.
+void check_real_result(const Site& site);
+
+/// The `index`th argument, which is there, if it is an integer of 1, 2, 4 or 8 bytes, or may be a floating-point number of so many (`real`):
+/// compilers put those into integers' registers too, and notes do not always say what they are. Throws Refusal.
+const Argument& one_word_argument(const std::vector<Argument>& arguments, unsigned index, unsigned real);
 [[noreturn]] void refuse_argument(const std::vector<Argument>& arguments, unsigned index, std::string_view why);
 
 /// A number of up to 64 bits, with or without a sign, and nothing behind it. Empty: the text is no number, or it is too

@@ -66,10 +66,11 @@ struct Site {
     bool by_pattern = false;     ///< the script names it nowhere: "uprobe:FILE:str*"
 
     bool moves() const { return !moved.bytes.empty(); }
-    /// Whether the site is none of those that the script means: a pattern means what can be armed.
+    /// Whether the site is none of those that the script means: a pattern of functions means those that can be armed. A program has no probe
+    /// by chance.
     bool left_out(const SiteState& state) const
     {
-        return by_pattern
+        return by_pattern && kind != Probe::Kind::usdt
             && (state.state == State::cannot_move || state.state == State::overlaps
                 || (state.state == State::handles_faults && !(state.number & was_armed)));
     }

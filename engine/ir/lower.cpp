@@ -145,7 +145,8 @@ private:
     ValueId own_value(const Expression& e)
     {
         switch (e.value) {
-        case Value::arg: return define(Argument{0, e.argument, e.on_stack, e.text});
+        case Value::arg: return define(Argument{0, e.argument, e.on_stack, e.text, e.real});
+        case Value::retval: return e.real ? define(Argument{0, 0, false, {}, e.real}) : ask(e.value);
         case Value::nsecs: return clock();
         case Value::elapsed: {
             const ValueId now = clock();
@@ -215,6 +216,7 @@ private:
             const Place text = wide(e.operands[0]), part = wide(e.operands[1]);
             return define(Contains{0, text, part});
         }
+        case Operator::truncate: return truncated(number(e.operands[0]), size_t(e.number));
         case Operator::add:
             if (e.operands[1].kind == Kind::number && e.operands[1].number == 0)
                 return number(e.operands[0]);
@@ -222,9 +224,148 @@ private:
         default: break;
         }
         const ValueId left = number(e.operands[0]), right = number(e.operands[1]);
+        if (e.operands[0].type.is_real())
+            return compare_reals(e, left, right);
         if (compares(e.op))
             return define(Compare{0, e.op, e.operands[0].type.is_signed && e.operands[1].type.is_signed, left, right});
         return binary(e.op, left, right);
+    }
+
+    // ---- Floating-point numbers, as IEEE 754 has their bits: a sign, an exponent, a fraction. Integer operations do it on every machine.
+    struct Real {
+        unsigned fraction, exponent; // bits
+        int64_t bias;
+        explicit Real(size_t size)
+            : fraction(size == 4 ? 23 : 52), exponent(size == 4 ? 8 : 11), bias(size == 4 ? 127 : 1023)
+        {}
+        int64_t exponents() const { return (int64_t(1) << exponent) - 1; }
+        int64_t fractions() const { return (int64_t(1) << fraction) - 1; }
+        unsigned sign() const { return fraction + exponent; } // its bit
+    };
+    ValueId with(Operator op, ValueId a, int64_t b) { return binary(op, a, constant(b)); }
+    ValueId compare(Operator op, ValueId a, int64_t b, bool is_signed = false)
+    {
+        return define(Compare{0, op, is_signed, a, constant(b)});
+    }
+    // One of two values.
+    template <class Yes, class No> ValueId either(ValueId condition, const Yes& yes, const No& no)
+    {
+        const Place made = slot(8, "choice");
+        const auto otherwise = label(), done = label();
+        emit(Branch{condition, false, otherwise});
+        emit(Store{made, yes()});
+        emit(Jump{done});
+        bind(otherwise);
+        emit(Store{made, no()});
+        bind(done);
+        return load(made);
+    }
+
+    // Towards zero. What no 64 bits have is the smallest of them, as the processor's own instruction has it on x86-64.
+    ValueId truncated(ValueId bits, size_t size)
+    {
+        const Real form(size);
+        const Place kept = slot(8, "real");
+        emit(Store{kept, bits});
+        const auto exponent = [&] {
+            return with(Operator::bit_and, with(Operator::shift_right, load(kept), form.fraction), form.exponents());
+        };
+        const auto magnitude = [&] {
+            return with(Operator::bit_or, with(Operator::bit_and, load(kept), form.fractions()),
+                        int64_t(1) << form.fraction);
+        };
+        const int64_t whole = form.bias + int64_t(form.fraction); // where the fraction's last bit is 1
+        const auto absolute = [&] {
+            return either(
+                compare(Operator::less, exponent(), form.bias), [&] { return constant(0); },
+                [&] {
+                    return either(
+                        compare(Operator::less, exponent(), whole),
+                        [&] {
+                            const ValueId by = binary(Operator::subtract, constant(whole), exponent());
+                            return binary(Operator::shift_right, magnitude(), by);
+                        },
+                        [&] {
+                            const ValueId by = with(Operator::subtract, exponent(), whole);
+                            return binary(Operator::shift_left, magnitude(), by);
+                        });
+                });
+        };
+        return either(
+            compare(Operator::greater_equal, exponent(), form.bias + 63), [&] { return constant(INT64_MIN); },
+            [&] {
+                const ValueId found = absolute();
+                const Place of = slot(8, "absolute");
+                emit(Store{of, found});
+                return either(
+                    with(Operator::bit_and, with(Operator::shift_right, load(kept), form.sign()), 1),
+                    [&] { return define(Unary{0, Operator::negate, load(of)}); }, [&] { return load(of); });
+            });
+    }
+
+    // As 8 bytes. Numbers that 4 bytes have with fewer digits only, below 1e-37, are 0.
+    ValueId widened(ValueId bits)
+    {
+        const Real narrow(4), wide(8);
+        const Place kept = slot(8, "real");
+        emit(Store{kept, bits});
+        const auto exponent = [&] {
+            return with(Operator::bit_and, with(Operator::shift_right, load(kept), narrow.fraction),
+                        narrow.exponents());
+        };
+        const auto put = [&](const std::function<ValueId()>& exponent_of) {
+            const ValueId fraction = with(Operator::shift_left, with(Operator::bit_and, load(kept), narrow.fractions()),
+                                          wide.fraction - narrow.fraction);
+            return binary(Operator::bit_or, with(Operator::shift_left, exponent_of(), wide.fraction), fraction);
+        };
+        const ValueId absolute = either(
+            compare(Operator::equal, exponent(), 0), [&] { return constant(0); },
+            [&] {
+                return either(
+                    compare(Operator::equal, exponent(), narrow.exponents()),
+                    [&] { return put([&] { return constant(wide.exponents()); }); },
+                    [&] { return put([&] { return with(Operator::add, exponent(), wide.bias - narrow.bias); }); });
+            });
+        const ValueId sign = with(Operator::bit_and, with(Operator::shift_right, load(kept), narrow.sign()), 1);
+        return binary(Operator::bit_or, with(Operator::shift_left, sign, wide.sign()), absolute);
+    }
+
+    // A signed number that is the larger, the larger the floating-point number is: 0 of both zeros.
+    ValueId rank(ValueId bits)
+    {
+        const Place kept = slot(8, "real");
+        emit(Store{kept, bits});
+        return either(
+            with(Operator::shift_left, load(kept), 1),
+            [&] {
+                const ValueId sign = with(Operator::shift_right, load(kept), 63);
+                const ValueId mask = with(Operator::shift_right, define(Unary{0, Operator::negate, sign}), 1);
+                return binary(Operator::bit_xor, load(kept), mask); // of one below 0, all bits but the sign's turn
+            },
+            [&] { return constant(0); });
+    }
+
+    // What is no number is unequal to all, also to itself, and neither less nor greater.
+    ValueId compare_reals(const Expression& e, ValueId left, ValueId right)
+    {
+        const auto as_wide = [&](ValueId of, size_t i) {
+            return e.operands[i].type.shape->size == 4 ? widened(of) : of;
+        };
+        const Place a = slot(8, "real"), b = slot(8, "real"), both = slot(8, "truth");
+        emit(Store{a, as_wide(left, 0)});
+        emit(Store{b, as_wide(right, 1)});
+        const auto is_number = [&](Place of) {
+            constexpr int64_t infinity = int64_t(0xffe) << 52; // without its sign
+            return compare(Operator::less_equal, with(Operator::shift_left, load(of), 1), infinity);
+        };
+        const auto done = label();
+        emit(Store{both, constant(e.op == Operator::not_equal)});
+        emit(Branch{is_number(a), false, done});
+        emit(Branch{is_number(b), false, done});
+        const ValueId first = rank(load(a)), second = rank(load(b));
+        emit(Store{both, define(Compare{0, e.op, true, first, second})});
+        bind(done);
+        return load(both);
     }
 
     static bool compares(Operator op)

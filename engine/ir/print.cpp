@@ -50,7 +50,9 @@ private:
     static std::string text(const Constant& op) { return std::to_string(op.number); }
     static std::string text(const Argument& op)
     {
-        return !op.name.empty() ? "args." + op.name : fmt::format("{}arg{}", op.on_stack ? "s" : "", op.index);
+        return !op.name.empty() ? "args." + op.name
+            : op.real           ? fmt::format("x{}, {} bytes", op.index, op.real)
+                                : fmt::format("{}arg{}", op.on_stack ? "s" : "", op.index);
     }
     static std::string text(const Ask& op) { return std::string(name(op.what)); }
     static std::string text(const Register& op) { return fmt::format("register {}", op.number); }

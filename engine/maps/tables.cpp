@@ -43,7 +43,7 @@ size_t value_bytes(const Map& map)
 
 bool deletes(const Script& script, size_t map)
 {
-    bool found = false;
+    bool found = script.maps[map].series.has_value(); // the tool forgets old intervals
     each_statement(script, [&](const Statement& statement) {
         found = found || (statement.kind == Statement::Kind::remove && statement.map == map);
     });

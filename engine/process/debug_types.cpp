@@ -195,6 +195,8 @@ ShapePtr shape_of(Dwarf_Die die, int depth, size_t& members)
         const uint64_t encoding = number(die, DW_AT_encoding).value_or(0);
         const bool is_char = encoding == DW_ATE_signed_char || encoding == DW_ATE_unsigned_char;
         const bool is_signed = encoding == DW_ATE_signed || encoding == DW_ATE_signed_char;
+        if (encoding == DW_ATE_float && (size == 4 || size == 8))
+            return real_shape(size_t(size));
         if (size == 0 || size > 8 || encoding == DW_ATE_float || encoding == DW_ATE_complex_float)
             return nullptr;
         return std::make_shared<const Shape>(Shape{
@@ -314,20 +316,30 @@ ShapePtr DebugFiles::record(const Probe& probe, const std::string& name)
     return found ? shape_of(*found) : nullptr;
 }
 
+// Of the function that the probe means: overloads have their parameters in other places. Empty: it is not one.
+std::string DebugFiles::linked_name(File& file, const Probe& probe)
+{
+    if (!probe.source_name)
+        return probe.name;
+    std::vector<std::string> named;
+    for (const auto& [linked, die] : file.functions)
+        if (has_source_name(linked, probe.name))
+            named.push_back(linked);
+    return named.size() == 1 ? named.front() : "";
+}
+
+// One that is passed in one register, of integers or of vectors.
+static ShapePtr in_register(const ShapePtr& shape)
+{
+    return shape && (shape->is_number() || shape->kind == Shape::Kind::real) ? shape : nullptr;
+}
+
 std::optional<std::vector<DebugTypes::Parameter>> DebugFiles::parameters(const Probe& probe)
 {
     File* const file = file_of(probe);
     if (!file || probe.offset != 0) // in the middle of a function they may be anywhere
         return std::nullopt;
-    std::string name = probe.name;
-    if (probe.source_name) { // of one function: overloads have theirs in other places
-        std::vector<std::string> named;
-        for (const auto& [linked, die] : file->functions)
-            if (has_source_name(linked, probe.name))
-                named.push_back(linked);
-        name = named.size() == 1 ? named.front() : "";
-    }
-    auto function = file->find(file->functions, name);
+    auto function = file->find(file->functions, linked_name(*file, probe));
     if (!function)
         return std::nullopt;
     std::vector<Parameter> all;
@@ -342,10 +354,17 @@ std::optional<std::vector<DebugTypes::Parameter>> DebugFiles::parameters(const P
             if (!type_of(child, type) || !plain(type))
                 continue;
             parameter.is_float = engine::is_float(type);
-            const ShapePtr shape = shape_of(type);
-            parameter.shape = shape && shape->is_number() ? shape : nullptr;
+            parameter.shape = in_register(shape_of(type));
         } while (dwarf_siblingof(&child, &child) == 0);
     return all;
+}
+
+ShapePtr DebugFiles::result(const Probe& probe)
+{
+    File* const file = file_of(probe);
+    auto function = file ? file->find(file->functions, linked_name(*file, probe)) : std::nullopt;
+    Dwarf_Die type;
+    return function && type_of(*function, type) ? in_register(shape_of(type)) : nullptr;
 }
 
 ShapePtr DebugFiles::variable(const Probe& probe, const std::string& name)

@@ -18,11 +18,13 @@ public:
 
     ShapePtr record(const Probe& probe, const std::string& name) override;
     std::optional<std::vector<Parameter>> parameters(const Probe& probe) override;
+    ShapePtr result(const Probe& probe) override;
     ShapePtr variable(const Probe& probe, const std::string& name) override;
 
 private:
     class File;
     File* file_of(const Probe& probe);
+    std::string linked_name(File& file, const Probe& probe);
 
     const std::string root_;                             // in front of its paths
     std::map<std::string, std::unique_ptr<File>> files_; // by the probe's word for it

@@ -32,6 +32,7 @@ struct Symbols::Module {
     };
     std::vector<Loaded> segments;
     std::vector<Symbol> symbols; // by address
+    std::string build_id;        // hexadecimal
     std::unique_ptr<Inlined> inlined;
 };
 
@@ -51,10 +52,15 @@ std::string readable(const std::string& name)
     return printable(shown_name(name));
 }
 
+std::string at_source(const std::string& source)
+{
+    return source.empty() ? "" : "@" + printable(source);
+}
+
 } // namespace
 
-Symbols::Symbols(ProcessView& view, StackForm form)
-    : view_(view), form_(form), root_(open(view.entry("root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)),
+Symbols::Symbols(ProcessView& view, StackStyle style)
+    : view_(view), style_(style), root_(open(view.entry("root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)),
       folder_(open(view.entry("cwd").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC))
 {
     view.keep_files(most_open);
@@ -121,6 +127,7 @@ void Symbols::read(Module& module)
                 for (const Segment& segment : image.segments())
                     if (segment.executable)
                         module.segments.push_back({segment.offset, segment.address, segment.file_size});
+                module.build_id = image.build_id();
                 image.find_names();
                 for (const Error& refused : image.refused_names())
                     refused_.insert(refused.at(module.mapping.name).text());
@@ -322,11 +329,28 @@ std::string Symbols::function(uint64_t address)
     return symbol.substr(0, symbol.rfind('+'));
 }
 
+// Its file's build id, and where in the file it is. The address alone, where no file has it.
+std::string Symbols::in_file_of_code(uint64_t address)
+{
+    const auto piece = std::find_if(pieces_.rbegin(), pieces_.rend(),
+                                    [&](const Piece& each) { return address >= each.start && address < each.end; });
+    if (piece == pieces_.rend())
+        return fmt::format("{:x}", address);
+    if (!piece->module->is_read)
+        read(*piece->module);
+    const std::string& build_id = piece->module->build_id;
+    return fmt::format("{} 0x{:x}", build_id.empty() ? "0" : build_id, address - piece->start + piece->offset);
+}
+
 std::vector<std::string> Symbols::frame(uint64_t address, bool returns)
 {
-    if (form_ == StackForm::raw)
+    if (style_.form == StackForm::raw)
         return {fmt::format("{:x}", address)};
+    if (style_.form == StackForm::build_id)
+        return {in_file_of_code(address)};
+    const bool has_lines = style_.has_lines && style_.form == StackForm::bpftrace;
     std::vector<std::string> names;
+    std::string source;
     uint64_t in_file = 0;
     std::string file = "unknown";
     // The call is before where it comes back to, and may be the last instruction of what was inlined.
@@ -341,11 +365,14 @@ std::vector<std::string> Symbols::frame(uint64_t address, bool returns)
             }
             module->inlined = std::make_unique<Inlined>(path_of(view_.file(module->mapping)));
         }
-        for (const std::string& name : module->inlined->at(in_file))
-            names.push_back(fmt::format("{}{}", readable(name), inlined_mark));
+        const Inlined::Place place = module->inlined->at(in_file);
+        for (const Inlined::Function& function : place.inlined)
+            names.push_back(has_lines ? "[inlined] " + readable(function.name) + at_source(function.source)
+                                      : fmt::format("{}{}", readable(function.name), inlined_mark));
+        source = has_lines ? at_source(place.source) : "";
     }
-    names.push_back(name(address));
-    if (form_ == StackForm::perf)
+    names.push_back(name(address) + source);
+    if (style_.form == StackForm::perf)
         for (std::string& each : names)
             each = fmt::format("{:x} {}{}", address, each, each.ends_with(inlined_mark) ? "" : " (" + file + ")");
     return names;

@@ -25,7 +25,7 @@ inline constexpr std::string_view inlined_mark = " (inlined)";
 
 class Symbols {
 public:
-    explicit Symbols(ProcessView& view, StackForm form = StackForm::bpftrace);
+    explicit Symbols(ProcessView& view, StackStyle style = {});
     Symbols(const Symbols&) = delete;
     Symbols& operator=(const Symbols&) = delete;
     ~Symbols();
@@ -34,7 +34,8 @@ public:
     void look(const std::vector<Mapping>& mappings);
     /// "symbol+12", or "0x7f0012345678" where no symbol is. What has to be is escaped.
     std::string name(uint64_t address);
-    /// Of a frame of a stack: the functions that are inlined there, "symbol (inlined)" each, the innermost first, and then name(address).
+    /// Of a frame of a stack: the functions that are inlined there, "symbol (inlined)" each, the innermost first, and then name(address). With
+    /// lines of the sources they are "[inlined] symbol@/src/a.c:12" and "symbol+34@/src/a.c:56", as bpftrace has them.
     /// @param returns  address is where a call comes back to
     std::vector<std::string> frame(uint64_t address, bool returns);
     /// Of a stack, the innermost call first: frame() of each, a line each.
@@ -59,11 +60,12 @@ private:
     static const Symbol* find(const std::vector<Symbol>& symbols, uint64_t address);
     /// @param in_file  to the address as its file numbers it, or as it is. nullptr: of no file
     Module* module_of(uint64_t address, uint64_t& in_file);
+    std::string in_file_of_code(uint64_t address);
     void read_map_of_code();
     void read_dump();
 
     ProcessView& view_;
-    const StackForm form_;
+    const StackStyle style_;
     Descriptor root_;                                        // of its file system
     Descriptor folder_;                                      // that it was in
     std::map<std::string, std::shared_ptr<Module>> modules_; // by device and inode
@@ -79,7 +81,7 @@ private:
 
 /// Of a process that is known longer than a session of it, or has none.
 struct OwnSymbols {
-    OwnSymbols(pid_t pid, StackForm form) : view(pid), symbols(view, form) {}
+    OwnSymbols(pid_t pid, StackStyle style) : view(pid), symbols(view, style) {}
     /// @param mappings  that it has now, if they were just read
     void look(const std::vector<Mapping>& mappings = {}) { symbols.look(mappings.empty() ? view.look() : mappings); }
     ProcessView view;

@@ -20,6 +20,9 @@ using Inner = std::unique_ptr<Expr>;
 struct Number { // as 64 bits
     uint64_t value;
 };
+struct Real { // 1.5
+    double value;
+};
 struct Text { // escapes resolved
     std::string value;
 };
@@ -99,8 +102,8 @@ struct BlockValue { // { statements; value }, if a { b } else { c }
 };
 
 struct Expr {
-    std::variant<Number, Text, Parameter, Word, NamedArgument, MapAt, VariableOf, Call, Prefix, Deref, Step, Infix,
-                 Choice, Member, Element, Cast, SizeOf, OffsetOf, Tuple, BlockValue>
+    std::variant<Number, Real, Text, Parameter, Word, NamedArgument, MapAt, VariableOf, Call, Prefix, Deref, Step,
+                 Infix, Choice, Member, Element, Cast, SizeOf, OffsetOf, Tuple, BlockValue>
         node;
     Span where;
 };

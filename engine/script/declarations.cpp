@@ -8,6 +8,7 @@ namespace fastsdt::engine {
 namespace {
 
 constexpr size_t most_elements = size_t(1) << 20; ///< of an array
+constexpr std::string_view attribute = "__attribute__";
 
 /// C's types and bpftrace's names for them.
 struct BaseType {
@@ -38,8 +39,9 @@ template <size_t N> bool one_of(std::string_view word, const std::array<std::str
 
 bool Declarations::is_type(std::string_view word)
 {
-    return word == "bool" || word == "_Bool" || word == "string" || word == "struct" || word == "union"
-        || word == "enum" || word == "void" || word == "const" || word.ends_with("_t") || one_of(word, integer_words)
+    return word == "bool" || word == "_Bool" || word == "float" || word == "double" || word == "string"
+        || word == "struct" || word == "union" || word == "enum" || word == "void" || word == "const"
+        || word.ends_with("_t") || one_of(word, integer_words)
         || std::any_of(base_types.begin(), base_types.end(), [&](const BaseType& t) { return t.name == word; });
 }
 
@@ -55,8 +57,46 @@ void Declarations::declaration()
         type_name(true);
     if (last_word_ != "}" && !is("}"))
         fail(start, "a structure is declared as struct NAME { MEMBERS }");
+    while (!is_enum && lexer_.ahead(attribute)) {
+        advance();
+        attributes(nullptr);
+    }
     if (lexer_.peek() == ';')
         lexer_.skip();
+}
+
+// __attribute__((packed)), __attribute__((aligned(1))). Others are refused. @param record  what has them; none: the last one
+void Declarations::attributes(ShapePtr* record)
+{
+    while (is_word(attribute)) {
+        const bool ends_here = record == nullptr;
+        advance();
+        expect("(", attribute);
+        expect("(", "\"(\"");
+        if (!is_word("packed") && !is_word("aligned"))
+            kernel_only(token_.where, fmt::format("{} is no attribute here: packed is", found()));
+        if (is_word("packed")) {
+            const ShapePtr packed = last_record_.packed();
+            script_.records[packed->name] = packed;
+            if (record)
+                *record = packed;
+            advance();
+        } else { // of one that is packed: it changes nothing
+            advance();
+            expect("(", "\"aligned\"");
+            if (token_.kind != Token::Kind::number || token_.number != 1)
+                kernel_only(token_.where, "aligned(1) is the only alignment here");
+            advance();
+            expect(")", "the alignment");
+        }
+        expect(")", "the attribute");
+        if (ends_here) { // what follows may be a probe, which is no word
+            if (!is(")"))
+                expect(")", "the attribute");
+            return;
+        }
+        expect(")", "the attribute");
+    }
 }
 
 void Declarations::enumeration()
@@ -112,6 +152,8 @@ ShapePtr Declarations::type_name(bool stays)
     }
     if (token.word == "bool" || token.word == "_Bool")
         return bool_shape();
+    if (token.word == "float" || token.word == "double")
+        return real_shape(token.word == "float" ? 4 : 8);
     if (token.word == "string") // string[64]: array_of() has its size
         return plain_shape(Shape::Kind::text, 0);
     if (token.word == "void")
@@ -167,10 +209,13 @@ ShapePtr Declarations::record_name(bool stays)
         if (!is("}"))
             expect(";", "a member");
     }
-    const ShapePtr made = record.done();
+    ShapePtr made = record.done();
     script_.records[name] = made;
-    if (!stays)
+    last_record_ = std::move(record);
+    if (!stays) {
         advance();
+        attributes(&made);
+    }
     return made;
 }
 

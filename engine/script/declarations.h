@@ -28,6 +28,9 @@ private:
     ShapePtr record_name(bool stays);
     ShapePtr complete(const ShapePtr& shape, Span where);
     void member(RecordBuilder& record, const ShapePtr& base);
+    void attributes(ShapePtr* record);
+
+    RecordBuilder last_record_{{}, false};
 };
 
 } // namespace fastsdt::engine

@@ -48,12 +48,14 @@ std::vector<Format> read_format(const std::string& text, Span where)
             : length.starts_with('h')                            ? 2
                                                                  : 4;
         const char conversion = i + 1 < text.size() ? text[++i] : '\0';
-        if (conversion == '\0' || std::string_view("diuxXopcsr").find(conversion) == std::string_view::npos)
+        if (conversion == '\0'
+            || (!is_for_reals(conversion) && std::string_view("diuxXopcsr").find(conversion) == std::string_view::npos))
             fail(where,
                  conversion == '\0'
                      ? std::string("the text of printf() ends in the middle of a conversion")
-                     : fmt::format("%{} is no conversion of printf(): %d, %u, %x, %X, %o, %p, %c, %s and %r are",
-                                   conversion));
+                     : fmt::format(
+                           "%{} is no conversion of printf(): %d, %u, %x, %X, %o, %p, %c, %s, %r, %f, %e and %g are",
+                           conversion));
         if (conversion == 'r' && i + 1 < text.size() && (text[i + 1] == 'x' || text[i + 1] == 'h'))
             piece.bytes = text[++i];
         piece.conversion = conversion == 'i' ? 'd' : conversion;

@@ -165,7 +165,7 @@ Token Lexer::next()
         return take(Token::Kind::parameter, length);
     }
     if (digit(c))
-        return number(std::move(token));
+        return is_real() ? real(std::move(token)) : number(std::move(token));
     if (c == '"')
         return string(std::move(token));
     if (c == '/' && ends_filter(at_))
@@ -174,8 +174,31 @@ Token Lexer::next()
         if (text_.substr(at_).starts_with(symbol))
             return take(Token::Kind::symbol, symbol.size());
     if (c == '#')
-        throw ScriptError({at_, 1}, "the preprocessor is not in this subset of bpftrace's language", true);
+        throw ScriptError({at_, 1}, "of the preprocessor only #define is here, in front of the probes", true);
     throw ScriptError({at_, 1}, "no word of the language begins with this character");
+}
+
+// 1.5, and neither 0..5 nor the 0.1 of $tuple.0.1
+bool Lexer::is_real() const
+{
+    const size_t dot = text_.find_first_not_of("0123456789", at_);
+    return dot != text_.npos && text_[dot] == '.' && dot + 1 < text_.size() && digit(text_[dot + 1])
+        && (at_ == 0 || text_[at_ - 1] != '.');
+}
+
+Token Lexer::real(Token token)
+{
+    const char* const start = text_.data() + at_;
+    const auto [end, error] = std::from_chars(start, text_.data() + text_.size(), token.real);
+    const size_t length = size_t(end - start);
+    const size_t behind = at_ + length;
+    token.kind = Token::Kind::real;
+    token.word = text_.substr(at_, length);
+    token.where.length = length;
+    if (error != std::errc() || (behind < text_.size() && letter(text_[behind])))
+        throw ScriptError(token.where, "this is not a number: 1.5 and 2.5e-3 are");
+    at_ = behind;
+    return token;
 }
 
 // Decimal with underscores, hexadecimal, octal behind a 0, 1e6; a suffix of u and l is ignored, one of time makes nanoseconds of it.

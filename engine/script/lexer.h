@@ -4,6 +4,7 @@
 #pragma once
 #include "script/parse.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -18,12 +19,14 @@ struct Token {
         variable,   ///< $name
         parameter,  ///< $1: `number`; $#: 0
         number,
+        real,       ///< 1.5
         text,       ///< a string literal
         symbol,     ///< an operator or a bracket
         end_filter, ///< the "/" before "{"
     } kind = Kind::end;
     std::string_view word; ///< as written
     uint64_t number = 0;
+    double real = 0;
     std::string text; ///< text: escapes resolved
     Span where;
 };
@@ -42,13 +45,19 @@ public:
     void skip() { ++at_; }             ///< one character, after peek()
     bool ahead(std::string_view word); ///< it comes next, and is a whole one
     Span here() const { return {at_, at_ < text_.size() ? size_t(1) : size_t(0)}; }
+    bool is_next(char c) const { return at_ < text_.size() && text_[at_] == c; } ///< no blank comes before it
+    void end_with_line() { text_ = text_.substr(0, line_end()); } ///< there is nothing behind it any more
+    void skip_line() { at_ = line_end(); }
 
 private:
     void skip_blanks();
     Token number(Token token);
+    bool is_real() const;
+    Token real(Token token);
     Token string(Token token);
     char escape(size_t start);
     bool ends_filter(size_t at) const;
+    size_t line_end() const { return std::min(text_.find('\n', at_), text_.size()); }
 
     std::string_view text_;
     size_t at_ = 0;

@@ -6,24 +6,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <sstream>
 
 namespace fastsdt::engine {
 
-Script parse(std::string_view text, const std::vector<std::string>& parameters, DebugTypes* debug)
+Script parse(std::string_view text, const std::vector<std::string>& parameters, DebugTypes* debug,
+             const Surroundings& around)
 {
     std::optional<ScriptError> error;
     const ast::Script written = read_grammar(text, parameters, error);
     if (error) { // what stands before it in the text counts first
         try {
-            resolve(written, parameters);
+            resolve(written, parameters, around);
         } catch (const ScriptError& before) {
             if (before.where.start < error->where.start)
                 throw;
         }
         throw ScriptError(*error);
     }
-    Draft draft = resolve(written, parameters);
-    infer(draft, debug);
+    Draft draft = resolve(written, parameters, around);
+    infer(draft, debug, around.is_newer);
     return check(std::move(draft));
 }
 
@@ -46,6 +48,14 @@ Position position(std::string_view text, Span where)
 
 std::string explain(const ScriptError& error, std::string_view text, std::string_view name)
 {
+    if (error.where.start == nowhere.start) {
+        std::string lines = fmt::format("error: {}\n", printable(error.what()));
+        std::istringstream hint(error.hint);
+        for (std::string line; std::getline(hint, line); lines += printable(line) + '\n')
+            if (lines.find("HINT") == lines.npos)
+                lines += "HINT: ";
+        return lines;
+    }
     const size_t at = std::min(error.where.start, text.size());
     const Position position = engine::position(text, error.where);
     const size_t start = at + 1 - position.column;

@@ -17,9 +17,13 @@ public:
         : std::runtime_error(what), where(where), kernel_can(kernel_can), since(since)
     {}
     Span where;
-    bool kernel_can; ///< bpftrace's language has it, this subset has not
-    unsigned since;  ///< and only since 0.N, by bpftrace's CHANGELOG.md; 0: since 0.17 or before
+    bool kernel_can;  ///< bpftrace's language has it, this subset has not
+    unsigned since;   ///< and only since 0.N, by bpftrace's CHANGELOG.md; 0: since 0.17 or before
+    std::string hint; ///< lines that help; empty: none
 };
+
+/// ScriptError::where of what is wrong with the command line.
+inline constexpr Span nowhere{SIZE_MAX, 0};
 
 [[noreturn]] inline void fail(Span where, const std::string& what)
 {
@@ -37,14 +41,16 @@ public:
     virtual ~DebugTypes() = default;
     struct Parameter {
         std::string name = {};
-        ShapePtr shape = {};   ///< none: not one that a register of integers has
-        bool is_float = false; ///< it takes none of these
+        ShapePtr shape = {};   ///< none: not one that is passed in one register
+        bool is_float = false; ///< it takes none of the integers'
         std::string type = {}; ///< "struct order*", as bpftrace -lv writes it
     };
     /// By "struct x", or by a typedef's name. None: not known
     virtual ShapePtr record(const Probe& probe, const std::string& name) = 0;
     /// Of the function that a probe of an entry names. Empty: not known
     virtual std::optional<std::vector<Parameter>> parameters(const Probe& probe) = 0;
+    /// Of what that function returns, if that is in one register. None: not known
+    virtual ShapePtr result(const Probe& probe) = 0;
     /// Of a variable.
     virtual ShapePtr variable(const Probe& probe, const std::string& name) = 0;
 };
@@ -57,7 +63,15 @@ inline bool is_option(std::string_view parameter)
     return parameter.starts_with("--");
 }
 
-Script parse(std::string_view text, const std::vector<std::string>& parameters = {}, DebugTypes* debug = nullptr);
+/// What is beside a script, and says something of it.
+struct Surroundings {
+    /// As its `config` has them, "stack_mode" and "raw". They count more than those.
+    std::vector<std::pair<std::string, std::string>> settings = {};
+    bool is_newer = false; ///< what is compared is true or false, as in bpftrace since 0.24, and not 1 or 0
+};
+
+Script parse(std::string_view text, const std::vector<std::string>& parameters = {}, DebugTypes* debug = nullptr,
+             const Surroundings& around = {});
 
 /// What was written, without any meaning: a line for each node, of its parts behind it. Throws ScriptError.
 std::string syntax_tree(std::string_view text, const std::vector<std::string>& parameters = {});

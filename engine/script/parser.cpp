@@ -39,6 +39,8 @@ public:
                     map_size();
                 else if (lexer_.ahead("struct") || lexer_.ahead("union") || lexer_.ahead("enum"))
                     declaration();
+                else if (lexer_.peek() == '#')
+                    directive();
                 else
                     clause();
             if (script_.clauses.empty())
@@ -50,6 +52,53 @@ public:
     }
 
 private:
+    // #define NAME value, #define NAME(x) value: a macro whose body is the rest of the line.
+    void directive()
+    {
+        const Span start = lexer_.here();
+        lexer_.skip();
+        if (!lexer_.ahead("define"))
+            kernel_only(start, "of the preprocessor only #define is in this subset of bpftrace's language");
+        advance();
+        Parser line({}, parameters_);
+        line.lexer_ = lexer_;
+        line.lexer_.end_with_line();
+        line.definition(script_.macros);
+        lexer_.skip_line();
+    }
+
+    void definition(std::map<std::string, std::vector<ast::Macro>>& macros)
+    {
+        advance();
+        const Token name = token_;
+        if (name.kind != Token::Kind::identifier)
+            fail(name.where, fmt::format("the name of a macro is wanted, and not {}", found()));
+        const bool has_parameters = lexer_.is_next('(');
+        advance();
+        ast::Macro made;
+        if (has_parameters) {
+            advance();
+            while (!is(")")) {
+                if (token_.kind != Token::Kind::identifier)
+                    fail(token_.where, fmt::format("a parameter is wanted, and not {}", found()));
+                made.parameters.emplace_back(token_.word);
+                advance();
+                if (!is(")"))
+                    expect(",", "a parameter");
+            }
+            advance();
+        }
+        if (token_.kind != Token::Kind::end) {
+            const Span where = token_.where;
+            made.body.push_back({ast::Alone{expression(), true}, where});
+            if (token_.kind != Token::Kind::end)
+                kernel_only(token_.where, "what #define defines is a value here");
+        }
+        std::vector<ast::Macro>& known = macros[std::string(name.word)];
+        known.clear();
+        known.push_back(std::move(made));
+    }
+
     // config = { name = value; name = value }
     void settings()
     {
@@ -533,6 +582,7 @@ private:
         const Token token = token_;
         switch (token.kind) {
         case Token::Kind::number: advance(); return {ast::Number{token.number}, token.where};
+        case Token::Kind::real: advance(); return {ast::Real{token.real}, token.where};
         case Token::Kind::text: advance(); return {ast::Text{token.text}, token.where};
         case Token::Kind::parameter: advance(); return {ast::Parameter{token.number}, token.where};
         case Token::Kind::map:
@@ -650,6 +700,8 @@ private:
             return size_of(token);
         if (token.word == "offsetof")
             return offset_of(token);
+        if (token.word == "container_of")
+            return container_of(token);
         if (token.word == "args") {
             if (!accept(".") && !accept("->"))
                 return {ast::Word{"args"}, token.where};
@@ -684,7 +736,13 @@ private:
     Expr offset_of(const Token& name)
     {
         expect("(", "\"offsetof\"");
-        ast::OffsetOf found{type_or_value(), {}};
+        return members_of(type_or_value(), name);
+    }
+
+    // From the "," behind the type on.
+    Expr members_of(ast::TypeName type, const Token& name)
+    {
+        ast::OffsetOf found{std::move(type), {}};
         expect(",", "the type");
         do {
             if (token_.kind != Token::Kind::identifier)
@@ -694,6 +752,27 @@ private:
         } while (accept("."));
         expect(")", "the member");
         return {std::move(found), join(name.where, last_)};
+    }
+
+    // container_of(pointer, type, member): (type*)((uint64)pointer - offsetof(type, member))
+    Expr container_of(const Token& name)
+    {
+        expect("(", "\"container_of\"");
+        const Span start = token_.where;
+        Expr pointer = expression();
+        expect(",", "the pointer");
+        const ast::TypeName type = type_or_value();
+        if (!type.shape)
+            kernel_only(start, "container_of() takes a type by its name here");
+        const auto cast = [&](const ShapePtr& to, Expr of) {
+            const Span where = join(name.where, last_);
+            return Expr{ast::Cast{{to, nullptr}, inner(std::move(of))}, where};
+        };
+        Expr offset = members_of({type.shape, nullptr}, name);
+        Expr address = cast(integer_shape(8, false), std::move(pointer));
+        const Span where = join(name.where, last_);
+        return cast(pointer_shape(type.shape),
+                    {ast::Infix{Operator::subtract, inner(std::move(address)), inner(std::move(offset))}, where});
     }
 
     const std::vector<std::string>& parameters_;

@@ -15,6 +15,7 @@ namespace fastsdt::engine {
 /// How an update was written. The checker needs it while a map's kind is not settled yet.
 struct Update {
     MapKind kind = MapKind::count;
+    bool is_series = false; ///< of tseries(), also where it assigns
     std::vector<Expression> arguments;
     Span function;
 };
@@ -33,11 +34,11 @@ ast::Script read_grammar(std::string_view text, const std::vector<std::string>& 
 std::string unknown_statement(std::string_view word);
 
 /// Words to builtins, functions, maps, variables and numbers. Throws ScriptError.
-Draft resolve(const ast::Script& script, const std::vector<std::string>& parameters);
+Draft resolve(const ast::Script& script, const std::vector<std::string>& parameters, const Surroundings& around);
 
 /// Gives expressions their types and shapes, and says by them what members, elements and casts mean: an address, a part. Throws ScriptError.
 /// @param debug  nullptr: nothing is known but what the script declares
-void infer(Draft& draft, DebugTypes* debug);
+void infer(Draft& draft, DebugTypes* debug, bool compares_to_boolean);
 
 /// Settles kinds of maps, types and signedness, and checks what may stand where. Throws ScriptError.
 Script check(Draft draft);

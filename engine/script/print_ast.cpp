@@ -59,6 +59,7 @@ private:
     }
 
     void one(const Number& node) { line(fmt::format("number {}", node.value)); }
+    void one(const Real& node) { line(fmt::format("number {}", node.value)); }
     void one(const Text& node) { line(fmt::format("text {:?}", node.value)); }
     void one(const Parameter& node)
     {

@@ -111,6 +111,13 @@ void period(Probe& probe, std::vector<std::string> parts)
 
 Probe read_probe(const Token& token, const std::vector<std::string>& parameters, size_t& used)
 {
+    if (token.word.starts_with('$') && digit_at(token.word, 1)
+        && token.word.find_first_not_of("0123456789", 1) == token.word.npos) { // all of it
+        size_t at = 0;
+        Token meant = token;
+        meant.word = parameter_in(token, at, parameters, used);
+        return read_probe(meant, {}, used);
+    }
     std::vector<std::string> parts(1);
     bool quoted = false;
     for (size_t i = 0; i < token.word.size(); ++i) {
@@ -135,8 +142,6 @@ Probe read_probe(const Token& token, const std::vector<std::string>& parameters,
         kernel_only(
             token.where,
             fmt::format("\"{}\" is not in this subset of bpftrace's language: it has {}", type, all_probe_kinds()));
-    if (!kind && type.starts_with('#'))
-        kernel_only(token.where, "the preprocessor is not in this subset of bpftrace's language");
     if (!kind)
         fail(token.where, fmt::format("\"{}\" is no kind of probe: {} are", type, all_probe_kinds()));
     probe.kind = *kind;

@@ -53,6 +53,8 @@ struct ValueType {
     bool is_wide() const { return kind == ValueKind::string || kind == ValueKind::bytes; }
     bool is(Shape::Kind of) const { return shape && shape->kind == of; }
     bool is_address() const { return kind == ValueKind::shown && is(Shape::Kind::symbol); }
+    /// A floating-point number, as its bits.
+    bool is_real() const { return kind == ValueKind::shown && is(Shape::Kind::real); }
     /// The tool makes a text of it for which it has to know the process.
     bool has_name() const { return kind == ValueKind::stack || is_address(); }
 };
@@ -122,6 +124,7 @@ enum class Operator {
     contains, ///< a string another
     swap,     ///< the bytes of a number, the other way round: the lowest Expression::number of them
     length,   ///< of a string, in bytes
+    truncate, ///< a floating-point number of Expression::number bytes, towards zero
 };
 
 /// Only integers are operands of operations. Strings, bytes, probes and stacks stand alone: as a key, as the value that is assigned to a
@@ -140,7 +143,7 @@ struct Expression {
         tuple,  ///< bytes, of operands
         buffer, ///< buf(address or bytes, length): bytes. A literal's address is the literal
         shown,  ///< an integer, the operand, that is printed as its shape says
-        has,    ///< whether a map has the key: `map`, `operands`
+        has,    ///< whether a map has the key: `map`, `operands`; `number` 1: has_key() asks
         entries, ///< how many a map has
         step,    ///< ++ or -- of a map or a variable, the operand, by `number`; the value before it if `is_before`
         // Only until check():
@@ -158,6 +161,7 @@ struct Expression {
     Value value = Value::arg;    ///< value
     unsigned argument = 0;       ///< Value::arg and str_arg: its index. Value::stack: frames at most
     bool on_stack = false;       ///< Value::arg and str_arg: sargN, the index counts those on the stack
+    unsigned real = 0;           ///< Value::arg, retval: bytes of a floating-point number, see ir::Argument
     bool unwinds = false;        ///< Value::stack: by .eh_frame, and not by frame pointers
     size_t map = 0;              ///< map: index in Script::maps, of kind integer; its keys are `operands`
     size_t variable = 0;         ///< variable: index in Clause::variables
@@ -194,6 +198,13 @@ struct Map {
     bool adds = false;                   ///< integer: += or its like changes it
     bool only_adds = false;              ///< and nothing else does: what threads and processes have are added up
     int64_t low = 0, high = 0, step = 0; ///< lhist; (high - low) / step <= 1000, and step > 0
+    /// tseries(): the last key is the number of an interval, since 1970 or by what `clock_map` holds.
+    struct Series {
+        int64_t interval = 0; ///< nanoseconds
+        int64_t count = 0;    ///< of intervals that are printed, the last ones
+        bool operator==(const Series&) const = default;
+    };
+    std::optional<Series> series;
     /// Buckets of hist and lhist.
     size_t buckets() const
     {
@@ -336,8 +347,12 @@ struct Script {
         ignore
     } missing = Missing::error;          ///< probes that match nothing: config's missing_probes
     std::optional<StackForm> stack_form; ///< of its ustack
+    bool has_lines = false;              ///< frames of these have their places in the sources
+    size_t cat_bytes = size_t(10) << 10; ///< that cat() prints of a file
+    std::string clock_map;               ///< what tseries() takes for the time, in bpftrace's own tests; empty: nothing
     std::vector<std::string> unused;     ///< maps that it declares and does not mention
     size_t parameters = 0;               ///< of its parameters the first so many are used: $2 uses two, $# all
+    StackStyle stack_style() const { return {stack_form.value_or(StackForm::bpftrace), has_lines}; }
     std::string beyond_bpftrace; ///< a word of it that bpftrace does not know: arg10, arg11, args.NAME or ustack(dwarf)
 };
 

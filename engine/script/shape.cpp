@@ -19,6 +19,11 @@ ShapePtr integer_shape(size_t size, bool is_signed)
     return std::make_shared<const Shape>(Shape{.size = size, .is_signed = is_signed});
 }
 
+ShapePtr real_shape(size_t size)
+{
+    return plain_shape(Shape::Kind::real, size);
+}
+
 ShapePtr bool_shape()
 {
     static const ShapePtr shape = std::make_shared<const Shape>(Shape{.kind = Shape::Kind::boolean, .size = 1});
@@ -67,6 +72,8 @@ size_t alignment_of(const Shape& shape)
     case Shape::Kind::mac: return 1;
     case Shape::Kind::record:
     case Shape::Kind::tuple: {
+        if (shape.is_packed)
+            return 1;
         size_t most = 1;
         for (const Shape::Member& member : shape.members)
             most = std::max(most, alignment_of(*member.shape));
@@ -114,8 +121,26 @@ void RecordBuilder::add_bits(std::string name, const ShapePtr& shape, unsigned b
 
 ShapePtr RecordBuilder::done()
 {
-    shape_.size = up((bits_ + 7) / 8, alignment_);
-    return std::make_shared<const Shape>(std::move(shape_));
+    Shape made = shape_;
+    made.size = up((bits_ + 7) / 8, alignment_);
+    return std::make_shared<const Shape>(std::move(made));
+}
+
+// Bit fields are one behind the other, whatever their types are.
+ShapePtr RecordBuilder::packed() const
+{
+    Shape made = shape_;
+    made.is_packed = true;
+    size_t at = 0, end = 0; // bits
+    for (Shape::Member& member : made.members) {
+        at = is_union_ ? 0 : member.bits ? at : up(at, 8);
+        member.offset = at / 8;
+        member.first_bit = unsigned(at % 8);
+        at += member.bits ? member.bits : member.shape->size * 8;
+        end = std::max(end, at);
+    }
+    made.size = (end + 7) / 8;
+    return std::make_shared<const Shape>(std::move(made));
 }
 
 } // namespace fastsdt::engine

@@ -34,7 +34,9 @@ struct Shape {
         symbol, ///< an address
         time,   ///< nanoseconds since the boot, printed as `name` tells strftime()
         error,  ///< of errno
+        signal, ///< a signal's number
         user,   ///< a number of a user
+        real,   ///< a floating-point number of 4 or 8 bytes: these
     } kind = Kind::integer;
     struct Member {
         std::string name = {};
@@ -44,6 +46,7 @@ struct Shape {
     };
     size_t size = 8;
     bool is_signed = false; ///< integer
+    bool is_packed = false; ///< record: it may be at any address
     size_t count = 0;       ///< of an array. Of a text without `of`: what sizeof() says, if it is not its size
     ShapePtr of = {};       ///< none of a pointer: void
     std::string name = {};  ///< of a record: "struct x"; a record without members is looked up by it
@@ -56,6 +59,7 @@ struct Shape {
 
 ShapePtr integer_shape(size_t size, bool is_signed);
 ShapePtr bool_shape();
+ShapePtr real_shape(size_t size);
 /// A string that a tuple has room for. @param size  what sizeof() says of it
 ShapePtr text_shape(size_t size);
 ShapePtr pointer_shape(ShapePtr of);
@@ -76,11 +80,13 @@ public:
     void add_bits(std::string name, const ShapePtr& shape,
                   unsigned bits); ///< without a name and with 0 bits: the next begins a new unit
     ShapePtr done();
+    /// The same members as __attribute__((packed)) has them.
+    ShapePtr packed() const;
 
 private:
     Shape shape_{.kind = Shape::Kind::record, .size = 0};
     size_t bits_ = 0, alignment_ = 1; ///< so far
-    const bool is_union_;
+    bool is_union_;
 };
 
 size_t alignment_of(const Shape& shape);

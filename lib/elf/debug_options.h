@@ -8,7 +8,7 @@ namespace fastsdt {
 /// @tparam App  CLI::App, which not every tool here includes
 template <class App> void add_debug_options(App& app, DebugPlaces& places)
 {
-    app.add_option("--debug-dir", places.folders,
+    app.add_option("--debug-dir,--debuginfo", places.folders,
                    "Look for debug files here too, before /usr/lib/debug: as DIR/.build-id/ab/cdef.debug, or by name; "
                    "can be repeated")
         ->type_name("DIR")

@@ -6,6 +6,7 @@
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -43,6 +44,31 @@ std::string qualified_name(Dwarf_Die function)
                 name.insert(0, scope + "::");
     std::free(around);
     return name;
+}
+
+std::string source_of(Dwarf_Die& unit, uint64_t address)
+{
+    Dwarf_Line* const line = dwarf_getsrc_die(&unit, address);
+    int number = 0;
+    const char* const file = line && dwarf_lineno(line, &number) == 0 ? dwarf_linesrc(line, nullptr, nullptr) : nullptr;
+    return file && number ? fmt::format("{}:{}", file, number) : "";
+}
+
+// Where the function that has the inlined one calls it.
+std::string source_of_call(Dwarf_Die& unit, Dwarf_Die& inlined)
+{
+    const auto number = [&](unsigned name) {
+        Dwarf_Attribute attribute;
+        Dwarf_Word value = 0;
+        return dwarf_formudata(dwarf_attr(&inlined, name, &attribute), &value) == 0 ? value : 0;
+    };
+    Dwarf_Files* files = nullptr;
+    size_t count = 0;
+    if (dwarf_getsrcfiles(&unit, &files, &count) != 0)
+        return {};
+    const Dwarf_Word line = number(DW_AT_call_line);
+    const char* const file = dwarf_filesrc(files, number(DW_AT_call_file), nullptr, nullptr);
+    return file && line ? fmt::format("{}:{}", file, line) : "";
 }
 
 } // namespace
@@ -139,28 +165,35 @@ Inlined::Inlined(std::string path) : path_(std::move(path)) {}
 
 Inlined::~Inlined() = default;
 
-std::vector<std::string> Inlined::at(uint64_t address)
+Inlined::Place Inlined::at(uint64_t address)
 {
     if (!state_)
         state_ = std::make_unique<State>(path_);
-    std::vector<std::string> names;
-    Dwarf_Die die;
-    if (!state_->find(state_->units, address, die) || !state_->find(state_->functions_of(die), address, die))
-        return names;
-    for (unsigned depth = 0; depth < deepest; ++depth) {
+    Place place;
+    Dwarf_Die unit, die;
+    if (!state_->find(state_->units, address, unit))
+        return place;
+    const auto innermost = [&]() -> std::string& {
+        return place.inlined.empty() ? place.source : place.inlined.back().source;
+    };
+    bool found = state_->find(state_->functions_of(unit), address, die);
+    for (unsigned depth = 0; found && depth < deepest; ++depth) {
         Dwarf_Die child;
-        bool found = dwarf_child(&die, &child) == 0;
+        found = dwarf_child(&die, &child) == 0;
         while (found && dwarf_haspc(&child, address) <= 0)
             found = dwarf_siblingof(&child, &child) == 0;
         if (!found)
             break;
         die = child;
         if (dwarf_tag(&die) == DW_TAG_inlined_subroutine)
-            if (std::string name = state_->name_of(die); !name.empty())
-                names.push_back(std::move(name));
+            if (std::string name = state_->name_of(die); !name.empty()) {
+                innermost() = source_of_call(unit, die);
+                place.inlined.push_back({std::move(name), {}});
+            }
     }
-    std::reverse(names.begin(), names.end());
-    return names;
+    innermost() = source_of(unit, address);
+    std::reverse(place.inlined.begin(), place.inlined.end());
+    return place;
 }
 
 } // namespace fastsdt

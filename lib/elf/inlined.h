@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Functions that the compiler has put into others: whose code an address is, besides the function's that has a symbol. From DWARF in the file
-// or in its separate debug file.
+// Functions that the compiler has put into others: whose code an address is, besides the function's that has a symbol, and where in the sources
+// each of them is. From DWARF in the file or in its separate debug file.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -16,9 +16,16 @@ public:
     ~Inlined();
     Inlined(const Inlined&) = delete;
     Inlined& operator=(const Inlined&) = delete;
-    /// The functions that are inlined there, the innermost first, as symbols would have their names. @param address  as the file numbers
-    /// them: a vaddr. Empty where there is no debug information, or too much.
-    std::vector<std::string> at(uint64_t address);
+    struct Function {
+        std::string name;   ///< as symbols would have it
+        std::string source; ///< "/src/a.c:12": where it is in it, or calls what is inlined in it. Empty: not known
+    };
+    struct Place {
+        std::vector<Function> inlined; ///< the innermost first
+        std::string source;            ///< the same of the function that has them
+    };
+    /// @param address  as the file numbers them: a vaddr. Nothing is known where there is no debug information, or too much.
+    Place at(uint64_t address);
 
 private:
     struct State;

@@ -58,6 +58,32 @@ expect "a pattern without arguments" "$status $(maps)" \
 trace -e 'usdt:./mixed++:t:wide, usdt:./mixed++:t:narrow { @[probe] = sum(arg0); }' -- ./mixed++
 expect "two probes" "$status $(maps)" "0 @[usdt:./mixed++:t:narrow]: 55 @[usdt:./mixed++:t:wide]: 55"
 grep -q '^fastsdt-trace: engine user, and kernel where it cannot: ' err || fail "two probes: $(cat err)"
+# Probes without room between them: a pattern means all of them, and what no jump can take is the kernel's.
+cat >close.c <<'END_OF_C'
+#include <fastsdt.h>
+#include <stdio.h>
+int main(void)
+{
+    for (long i = 1; i <= 10; ++i) {
+        FASTSDT_WITH(nop1, none, close, one, i);
+        FASTSDT_WITH(nop1, none, close, two, i);
+        FASTSDT_WITH(nop1, none, close, three, i);
+    }
+    puts("ran");
+    return 0;
+}
+END_OF_C
+gcc -O1 -I"$INCLUDE" close.c -o close
+moves() { # trace() with jumps
+    status=0
+    timeout 60 fastsdt-trace "$@" 2>err </dev/null | cat >out || status=$?
+}
+moves -e 'usdt:./close:close:* { @[probe] = sum(arg0); }' -- ./close
+expect "probes side by side" "$status $(maps) $(grep -o '^sites 3 of 3 armed ([12] by the kernel); dropped 0$' out | grep -c .)" \
+    "0 @[usdt:./close:close:one]: 55 @[usdt:./close:close:three]: 55 @[usdt:./close:close:two]: 55 1"
+moves --engine user -e 'usdt:./close:close:* { @[probe] = sum(arg0); }' -- ./close
+expect "by jumps alone" "$status $(grep -cE "^sites [12] of 3 armed .* another probe's site" out)" "1 1"
+
 # Functions that fastprobe did not record, by a pattern that has symbols without a size.
 readelf -sW ./mixed++ | matches -E ' 0 FUNC .* register_tm_clones$' || fail "the compiler's start files have no function without a size"
 trace -e 'uprobe:./mixed++:* { @[probe] = count(); }' -- ./mixed++

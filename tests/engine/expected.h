@@ -65,7 +65,8 @@ inline uint64_t interpret(const Expression& e, const std::function<uint64_t(unsi
     case Operator::select:
     case Operator::contains:
     case Operator::swap:
-    case Operator::length: break;
+    case Operator::length:
+    case Operator::truncate: break;
     }
     return 0;
 }

@@ -36,6 +36,17 @@ grep -q '^usdt:./app:shop:closed  (int16 arg0, uint8 arg1)$' out || fail "argume
 grep -qx 'usdt:./app:depot:empty' out || fail "no arguments: $(cat out)"
 fastsdt-trace -l 'usdt:./app:shop:c*' >some
 expect "a pattern" "$(cat some)" "$(grep closed out)"
+cp app appendix
+fastsdt-trace -l 'usdt:./app*:depot:*' >some 2>err || fail "files by a pattern: $(cat err)"
+expect "files by a pattern" "$(cat some)" "usdt:./app:depot:empty
+usdt:./appendix:depot:empty"
+rm appendix
+echo 'BEGIN { } interval:ms:100 { } usdt:./app:shop:c* { @ = count(); }' >script.bt
+fastsdt-trace -l script.bt >some 2>err || fail "of a script: $(cat err)"
+expect "of a script" "$(cat some)" "interval:ms:
+$(grep closed out)"
+expect "of -e" "$(fastsdt-trace -l -e 'usdt:./app:shop:c* { }')" "$(grep closed out)"
+expect "timers" "$(fastsdt-trace -l 'interval:*' | xargs) $(fastsdt-trace -l 'profile:h*')" "interval:hz: interval:ms: interval:s: interval:us: profile:hz:"
 here=$PWD
 (cd / && PATH=$here:$PATH fastsdt-trace --list usdt:app:depot:empty) >some
 expect "in PATH" "$(cat some)" "usdt:$PWD/app:depot:empty"

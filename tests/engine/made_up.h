@@ -21,14 +21,17 @@ struct User {
     char odd[5];
     Inner in;
     char wide[90];
+    double real;
+    float small;
 };
 inline constexpr const char* declared = R"(
     struct inner { char tag[3]; long v; };
-    struct user { long id; char name[16]; char path[40]; short few; int numbers[6]; char odd[5]; struct inner in; char wide[90]; };
+    struct user { long id; char name[16]; char path[40]; short few; int numbers[6]; char odd[5]; struct inner in; char wide[90]; double real; float small; };
 )";
 inline constexpr const char* arguments = "8@%rax 8@%rcx 8@%r12 -4@%ebx";
-inline const User user{7,         "alice", "/usr/share/somewhere", -3, {1, 2, 3, 4, 5, 6}, {'o', 'd', 'd', 's', '!'},
-                       {"ta", 9}, "w"};
+inline const User user{
+    7,       "alice", "/usr/share/somewhere", -3, {1, 2, 3, 4, 5, 6}, {'o', 'd', 'd', 's', '!'}, {"ta", 9}, "w",
+    -1234.5, 2.75F};
 inline const char long_text[] =
     "a text of the program that is longer than sixteen, and longer than sixty-four bytes too";
 
@@ -88,6 +91,10 @@ private:
         case 14:
             return "(if (" + integer(depth - 1) + ") { " + integer(depth - 1) + " } else { " + integer(depth - 1)
                 + " })";
+        case 15:
+            return "((double)" + pick({"arg0", "arg1", "arg2"}) + pick({" == ", " != ", " < ", " <= ", " > ", " >= "})
+                + pick({"(double)arg1", "(float)arg3", "$u->real", "$u->small", "2.5", "-1e3", "3"}) + ")";
+        case 16: return "(int64)" + pick({"(double)arg1", "(float)arg3", "$u->real", "$u->small", "(double)arg2"});
         case 11: return pick({"-", "~", "!"}) + ("(" + integer(depth - 1) + ")");
         default: return integer(0);
         }

@@ -87,8 +87,19 @@ prints "a tuple whose strings have other lengths" 'begin { print(("", 1, "")); $
 @[hello, (yy, 5)]: 2'
 prints "options of the script" 'begin { print((getopt("aa", 20), getopt("bb", -1), getopt("cc", true), getopt("dd"), getopt("ee", "hello", "a text"), $1, $2)); }' '(31, -10, false, true, hello, one, two)' one \
     -- --dd --aa=0x1f --bb=-10 --cc=False two
-refused 'begin { print(getopt("aa", 10)); }' 'program command line option --aa invalid integer (value: False)' -- --aa=False
-refused 'begin { print(getopt("aa", 10)); }' 'unexpected program command line options: --bb; expected program options: --aa' -- --bb
+# Of the command line, which has no place in the script.
+unexpected() {
+    status=0
+    fastsdt-trace -e "$1" -- "${@:3}" >out 2>err || status=$?
+    expect "$1" "$status $(cat err)" "2 $2"
+}
+unexpected 'begin { print(getopt("aa", 10)); }' 'error: program command line option --aa invalid integer (value: False)' --aa=False
+unexpected 'begin { print(getopt("aa", 10)); }' 'error: unexpected program command line options: --bb
+HINT: expected program options: --aa' --bb
+unexpected 'begin { print((getopt("aa", 10, "of it"), getopt("bb"))); }' 'error: unexpected program command line options: --help
+HINT: expected program options:
+--aa: of it
+--bb' --help
 prints "commands" 'begin { system("echo %d $((3 * %d)) | tr a-z A-Z; kill -0 $$", 1, 14); printf("after\n"); }' '1 42
 after' --unsafe
 refused 'begin { system("echo no"); }' 'system() runs commands: it needs --unsafe'
@@ -114,6 +125,43 @@ expect "what is said of them" "$(cat err) $(grep '^@' out)" "fastsdt-trace: WARN
 fastsdt-trace: WARNING: Map full; can't update element. @a has 1 keys; let @a = hash(N) says how many it may have @a[1]: 1"
 
 # The same at probes, on both engines.
+prints "#define, a probe that is a parameter, parameters with a length" '#define SOME 314 // a comment
+#define TWICE(x) ((x) * 2)
+#define PRINTS printf
+$1 { print((SOME, TWICE(20 + 1), str($2, 6), str($2, 3))); exit(); }' '(314, 42, hello, he)' i:ms:1 hello
+prints "the top of a map, by a parameter" 'begin { @[1] = 30; @[2] = 20; @[3] = 10; print(@, $1, getopt("div", 1)); clear(@); }' '@[2]: 2
+@[1]: 3' 2 -- --div=10
+prints "names of signals, asserts, settings" 'config = { max_cat_bytes = 3 } begin { printf("%s %s\n", signal_name(9), signal_name(99)); assert(1 == 1, "never");
+    print((config().max_strlen, config().stack_mode, config().max_cat_bytes)); cat("/proc/version"); printf("\n"); }' 'Killed N/A
+(64, bpftrace, 3)
+Lin'
+status=0
+fastsdt-trace -e 'begin { assert(1 > 2, "one is less"); print("never"); }' >out 2>err || status=$?
+expect "an assert" "$status $(cat err) $(grep -c never out)" "1 -e:1:9-37: ERROR: assert failed: one is less 0"
+for each in '' 'like 0.27'; do
+    prints "what is compared $each" 'begin { $a = 2; print($a > 1); print(sizeof($a == 1)); @t = !$a; $t = (1, 2, 3); print($t[1 + 1]);
+        @n = $a > 1; @n = 5; }' "$([ -n "$each" ] && echo true || echo 1)
+$([ -n "$each" ] && echo 1 || echo 8)
+3
+@n: 5
+@t: $([ -n "$each" ] && echo false || echo 0)" ${each:+--like 0.27}
+done
+prints "packed structures" 'struct foo { int x; char y; int z; } struct bar { int x; char y; int z; } __attribute__((packed))
+    struct bits { char c; unsigned a : 3; unsigned b : 13; struct foo f; } __attribute__ /* a comment */ ((packed)) __attribute__((aligned(1)));
+    struct out { char c; struct { short s; int i; } __attribute__((packed)) in; int last; };
+    begin { print((sizeof(struct foo), sizeof(struct bar), sizeof(struct bits), sizeof(struct out), offsetof(struct out, last), offsetof(struct bits, f.z))); }' \
+    "($(printf '%s\n' '#include <stddef.h>' '#include <stdio.h>' 'struct foo { int x; char y; int z; }; struct bar { int x; char y; int z; } __attribute__((packed));' \
+    'struct bits { char c; unsigned a : 3; unsigned b : 13; struct foo f; } __attribute__((packed)); struct out { char c; struct { short s; int i; } __attribute__((packed)) in; int last; };' \
+    'int main(void) { printf("%zu, %zu, %zu, %zu, %zu, %zu", sizeof(struct foo), sizeof(struct bar), sizeof(struct bits), sizeof(struct out), offsetof(struct out, last), offsetof(struct bits, f.z)); return 0; }' \
+    >sizes.c && gcc -w sizes.c -o sizes && ./sizes))"
+prints "probes that are chosen" 'begin { print("begin"); } interval:ms:1 { print("never"); } interval:ms:20 { print("it"); exit(); } end { print("end"); }' 'begin
+it
+end' --probe-filter ':(20|30)$'
+for each in 5 '('; do
+    status=0
+    fastsdt-trace --probe-filter "$each" -e 'interval:ms:1 { exit(); }' >out 2>err || status=$?
+    expect "--probe-filter $each" "$status $(cat err)" "2 fastsdt-trace: --probe-filter: $([ "$each" = 5 ] && echo 'no probe of the script matches "5"' || echo '"(" is no regular expression')"
+done
 cat >app.c <<'END_OF_C'
 struct item {
     int id;
@@ -157,5 +205,8 @@ tea
 @odd[true]: 2
 @r: { .len = 8, .who = (tea, 1) }' --engine "$engine" -- ./app
 done
+prints "from a member to its structure" 'struct item { int id; char name[10]; };
+    uprobe:./app:show { $name = (char*)arg0 + offsetof(struct item, name); $i = container_of($name, typeof(struct item), name); @ = sum($i->id); }' '@: 10' \
+    --engine user -- ./app
 refused 'uprobe:./app:show { @a[1] = 1; for ($kv : @a) { print($kv);
         } }' 'a probe cannot loop over a map; BEGIN, END and interval can' --engine user -- ./app

@@ -23,7 +23,10 @@ public:
     uint64_t unread_hits = 0;
     std::vector<std::pair<size_t, std::vector<Datum>>> events; ///< Statement::number, values
 
-    std::optional<uint64_t> argument(const ir::Argument& which) override { return arguments.at(which.index); }
+    std::optional<uint64_t> argument(const ir::Argument& which) override
+    {
+        return which.real == sizeof(float) ? uint32_t(arguments.at(which.index)) : arguments.at(which.index);
+    }
     std::optional<uint64_t> ask(Value what) override { return ask_for(what); }
     std::optional<uint64_t> register_value(unsigned) override { throw std::logic_error("not made up"); }
     std::optional<uint64_t> symbol(const std::string&) override { throw std::logic_error("not made up"); }

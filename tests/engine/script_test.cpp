@@ -274,7 +274,7 @@ TEST(Script, Errors)
     EXPECT_EQ(error("usdt:a:b:c { printf(\"%d %d\", 1) }"), "1:21 printf() wants 2 values for this text, and has 1");
     EXPECT_EQ(error("usdt:a:b:c { printf(\"%\", 1) }"), "1:21 the text of printf() ends in the middle of a conversion");
     EXPECT_EQ(error("usdt:a:b:c { printf(\"%n\", 1) }"),
-              "1:21 %n is no conversion of printf(): %d, %u, %x, %X, %o, %p, %c, %s and %r are");
+              "1:21 %n is no conversion of printf(): %d, %u, %x, %X, %o, %p, %c, %s, %r, %f, %e and %g are");
     EXPECT_EQ(error("usdt:a:b:c { printf(\"%1000d\", 1) }"),
               "1:21 a width or a precision of printf() has 3 digits at most");
     EXPECT_EQ(error("usdt:a:b:c { @ = $x }"), "1:18 $x has no value here");
@@ -340,7 +340,7 @@ TEST(Script, KernelOnly)
 {
     for (const char* text :
          {"usdt:a:b:c { @ = curtask }", "usdt:a:b:c { @[kstack] = count() }",
-          "usdt:a:b:c { @[ustack(build_id)] = count() }", "usdt:a:b:c { @[ustack(perf), ustack(raw)] = count() }",
+          "usdt:a:b:c { @[ustack(pages)] = count() }", "usdt:a:b:c { @[ustack(perf), ustack(raw)] = count() }",
           "usdt:a:b:c { $x = arg0 ? ustack : ustack(1) }", "kprobe:vfs_read { @ = count() }",
           "tracepoint:syscalls:sys_enter_read { @ = count() }", "usdt:a:b:c { for ($x : @) { } @ = 1 }",
           "usdt:a:b:c /str(arg0) < \"x\"/ { @ = count() }", "usdt:a:b:c { @ = ((struct s*)arg0)->x }",

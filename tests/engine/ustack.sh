@@ -284,7 +284,7 @@ expect "inlined, as text" "$(sed 's/+[0-9]*$/+N/' out)" '@[
 sites 1 of 1 armed; dropped 0'
 # What a stack is no value for.
 for script in "@ = sum(ustack);" "@ = str(ustack);" "@[ustack == 0] = count();" "@[ustack(0)] = count();" "@[ustack(128)] = count();" \
-    "@[ustack(build_id)] = count();" "@[ustack(perf), ustack(raw)] = count();"; do
+    "@[ustack(pages)] = count();" "@[ustack(perf), ustack(raw)] = count();"  "@[ustack, ustack(raw)] = count();"; do
     trace -e "$HIT { $script }" -- ./app 1
     expect "$script: status" "$status $(grep -c ' error: ' err)" "2 1"
 done
@@ -307,8 +307,47 @@ for engine in user$([ "$(id -u)" != 0 ] || [ ! -e /sys/bus/event_source/devices/
     in_form 'uprobe:./forms:leaf { @[ustack(perf, 1)] = count(); }'
     expect "perf: $engine" "$status $(grep '^ ' out)" "0     $address leaf+0 ($PWD/forms)"
     in_form 'config = { stack_mode = raw } uprobe:./forms:leaf { @[ustack(1)] = count(); }'
-    expect "raw: $engine" "$status $(grep '^ ' out)" "0     $address"
+    expect "raw: $engine" "$status $(sed -n 2p out)" "0 $address"
+    BPFTRACE_STACK_MODE=perf in_form 'config = { stack_mode = raw } uprobe:./forms:leaf { @[ustack(1)] = count(); }'
+    expect "the environment's: $engine" "$status $(grep '^ ' out)" "0     $address leaf+0 ($PWD/forms)"
+    BPFTRACE_STACK_MODE=perf in_form 'uprobe:./forms:leaf { @[ustack(raw, 1)] = count(); }'
+    expect "its own before the environment's: $engine" "$status $(sed -n 2p out)" "0 $address"
+    in_form 'uprobe:./forms:leaf { @[ustack(build_id, 1)] = count(); }'
+    expect "build id: $engine" "$status $(sed -n 2p out)" "0 $(readelf -n forms | sed -n 's/.*Build ID: //p') 0x$(printf %x $((0x$address - 0x400000)))"
 done
+# Places in the sources, as addr2line has them: behind a call the line of the call, and of what is inlined each its own.
+cat >lines.c <<'END'
+static volatile int sink;
+static inline __attribute__((always_inline)) void inner(void)
+{
+    sink = 1;
+    __asm__ volatile("here: nop; nop; nop; nop; nop; nop");
+}
+static inline __attribute__((always_inline)) void outer(void)
+{
+    sink = 2;
+    inner();
+    sink = 3;
+}
+__attribute__((noinline)) void leaf(void)
+{
+    sink = 4;
+    outer();
+}
+int main(void)
+{
+    sink = 5;
+    leaf();
+    return 0;
+}
+END
+gcc -g -O0 -no-pie lines.c -o lines
+offset=$(($(nm lines | sed -n 's/^\([0-9a-f]*\) t here$/0x\1/p') - $(nm lines | sed -n 's/^\([0-9a-f]*\) T leaf$/0x\1/p')))
+fastsdt-trace --engine user -e "config = { show_debug_info = 1 } uprobe:./lines:leaf+$offset { @[ustack(4)] = count(); }" -- ./lines >out 2>err || fail "$(cat err)"
+expect "lines" "$(sed -n '2,5{s/^ *//; s/+[0-9]*@/@/; p}' out)" "[inlined] inner@$PWD/lines.c:5
+[inlined] outer@$PWD/lines.c:10
+leaf@$PWD/lines.c:16
+main@$PWD/lines.c:21"
 trace record -o trace -e "$HIT { printf(\"%s\", ustack); }" -- ./app 1
 expect "record" "$status $(cat err)" "2 fastsdt-trace: a trace has no stacks: ustack is a map's key, or printed by a script without record"
 

@@ -17,7 +17,7 @@ complete -c fastsdt-check -l sarif -d 'Findings as SARIF 2.1.0, for code hosts; 
 complete -c fastsdt-check -s J -l jobs -x -d 'Threads that look through directories (default: all processors)'
 complete -c fastsdt-check -l outside -d 'Read the members of thin archives outside their directory too'
 complete -c fastsdt-check -l no-lines -d 'Do not look for source lines'
-complete -c fastsdt-check -l debug-dir -r -F -d 'Look for debug files here too, before /usr/lib/debug: as DIR/.build-id/ab/cdef.debug, or by name; can be repeated'
+complete -c fastsdt-check -l debug-dir -l debuginfo -r -F -d 'Look for debug files here too, before /usr/lib/debug: as DIR/.build-id/ab/cdef.debug, or by name; can be repeated'
 complete -c fastsdt-check -l debuginfod -d 'Ask the servers in DEBUGINFOD_URLS for debug files that are not here; without it no network is used'
 complete -c fastsdt-check -l fail-on -x -a 'info warning error never' -d 'Lowest level of a finding that makes the exit status 1: info, warning, error (default), never'
 complete -c fastsdt-check -l color -x -a 'auto always never' -d 'auto (default), always, never'

@@ -8,14 +8,14 @@ _fastsdt() {
     COMPREPLY=()
     case ${COMP_WORDS[0]##*/} in
     fastsdt-check)
-        options='-h --help -V --version -k --kernel -P --probe --only -f --functions -s --summary -v --verbose -p --pid --plan --armable --diff -j --json --sarif -J --jobs --outside --no-lines --debug-dir --debuginfod --fail-on --color --list-findings'
+        options='-h --help -V --version -k --kernel -P --probe --only -f --functions -s --summary -v --verbose -p --pid --plan --armable --diff -j --json --sarif -J --jobs --outside --no-lines --debug-dir --debuginfo --debuginfod --fail-on --color --list-findings'
         case $prev in
         -k | --kernel) return ;;
         -P | --probe) return ;;
         --only) values='info warning error' ;;
         -p | --pid) values=$(cd /proc && echo [0-9]*) ;;
         -J | --jobs) return ;;
-        --debug-dir) file=1 ;;
+        --debug-dir | --debuginfo) file=1 ;;
         --fail-on) values='info warning error never' ;;
         --color) values='auto always never' ;;
         esac
@@ -50,7 +50,7 @@ _fastsdt() {
         esac
         ;;
     fastsdt-trace)
-        options='-h --help -V --version -e --execute -c --cmd -p --pid --exe --comm --cgroup --container --user --engine -t --duration -i --interval -d --stage --dry-run -f --follow --no-follow --no-move --move-faulting --read-memory --buffer --flight --unordered -o --output -j --json --like --no-warnings --unsafe --uretprobe --folded --pprof --exit-status --debug-dir --debuginfod --no-demangle -l --list --config --listen --functions --probes --samples --sort --rows'
+        options='-h --help -V --version -e --execute -c --cmd -p --pid --exe --comm --cgroup --container --user --engine -t --duration -i --interval -d --stage --dry-run -f --follow --no-follow --no-move --move-faulting --read-memory --buffer --flight --unordered -o --output -j --json --like --no-warnings --probe-filter --unsafe --uretprobe --folded --pprof --exit-status --debug-dir --debuginfo --debuginfod --no-demangle -l --list --config --listen --functions --probes --samples --sort --rows'
         case $prev in
         -e | --execute) return ;;
         -c | --cmd) return ;;
@@ -67,8 +67,9 @@ _fastsdt() {
         --buffer) return ;;
         -o | --output) file=1 ;;
         --like) return ;;
+        --probe-filter) return ;;
         --pprof) file=1 ;;
-        --debug-dir) file=1 ;;
+        --debug-dir | --debuginfo) file=1 ;;
         -l | --list) return ;;
         --config) file=1 ;;
         --listen) return ;;

@@ -6,6 +6,7 @@
 #include "output_of.h"
 #include "process/clock.h"
 #include "say.h"
+#include "script/format.h"
 #include "script/parse.h"
 #include "values.h"
 
@@ -42,7 +43,7 @@ constexpr size_t of_printed_stack = 8; ///< blanks before each frame, as bpftrac
 
 // One value, as snprintf() would print it. Strings are of the process, and it chose what is in them.
 std::string formatted_value(const Format& format, const Expression& e, const Datum& datum,
-                            const std::vector<std::string>& names)
+                            const std::vector<std::string>& names, size_t indent)
 {
     std::string for_text = "%" + format.how;
     std::erase_if(for_text, [](char c) { return c == '#' || c == '+' || c == ' '; });
@@ -52,9 +53,9 @@ std::string formatted_value(const Format& format, const Expression& e, const Dat
     switch (format.conversion) {
     case 'r': return fmt::sprintf(for_text, buffer_text(datum.text, format.bytes));
     case 's':
-        return fmt::sprintf(for_text,
-                            e.type.kind == ValueKind::stack ? stack_text(datum, of_printed_stack)
-                                                            : printable(text_of(e.type, datum, names)));
+        return fmt::sprintf(
+            for_text,
+            e.type.kind == ValueKind::stack ? stack_text(datum, indent) : printable(text_of(e.type, datum, names)));
     case 'p': return fmt::sprintf(for_text, fmt::format("0x{:x}", static_cast<uint64_t>(datum.number)));
     case 'c': {
         const auto character = static_cast<char>(datum.number);
@@ -63,6 +64,9 @@ std::string formatted_value(const Format& format, const Expression& e, const Dat
     }
     default: break;
     }
+    if (engine::is_for_reals(format.conversion))
+        return fmt::sprintf("%" + format.how + format.conversion,
+                            real_number(*e.type.shape, static_cast<uint64_t>(datum.number)));
     // Of an integer as many bytes as the length says, as C has it.
     const unsigned unused = 64 - 8 * format.size;
     const auto bits = static_cast<uint64_t>(datum.number) << unused;
@@ -308,6 +312,8 @@ void Actions::zero(size_t map)
 {
     const engine::Maps before = processes_.read();
     processes_.clear(map, false);
+    if (shared_.script.maps[map].series && is_assigned(shared_.script.maps[map].kind))
+        return maps_.reset(); // of intervals there is no value to begin with
     for (const engine::Entry& entry : before.maps[map])
         if (shared_.script.maps[map].kind == MapKind::integer && entry.keys.empty()
             && !shared_.script.maps[map].of_tool)
@@ -317,21 +323,20 @@ void Actions::zero(size_t map)
     maps_.reset();
 }
 
-// What a file has, up to the 10 KiB that bpftrace prints. Nothing that could wait is read.
+// What a file has, up to what is to be printed of it. Nothing that could wait is read.
 void Actions::cat(const std::string& file)
 {
-    constexpr size_t most = size_t(10) << 10;
+    const size_t most = shared_.script.cat_bytes;
     const Descriptor from(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     struct stat status{};
     if (!from || fstat(from.get(), &status) < 0 || S_ISDIR(status.st_mode)) {
         say(fmt::format("cat: {}: {}", file, from ? "it is no file" : std::strerror(errno)));
         return;
     }
-    std::string text(most, '\0');
-    size_t length = 0;
-    for (ssize_t got = 1; got > 0 && length < most; length += size_t(std::max<ssize_t>(got, 0)))
-        got = read(from.get(), text.data() + length, most - length);
-    text.resize(length);
+    std::string text;
+    std::array<char, 4096> piece{};
+    for (ssize_t got = 1; got > 0 && text.size() < most; text.append(piece.data(), size_t(std::max<ssize_t>(got, 0))))
+        got = read(from.get(), piece.data(), std::min(piece.size(), most - text.size()));
     output_.text(text, Output::Kind::cat);
 }
 
@@ -363,7 +368,8 @@ std::string Actions::formatted(const Statement& statement, const Values& values)
     std::string text;
     for (size_t i = 0; i < values.size(); ++i)
         text += statement.format[i].text
-            + formatted_value(statement.format[i], statement.values[i], values[i], shared_.names.names());
+            + formatted_value(statement.format[i], statement.values[i], values[i], shared_.names.names(),
+                              indent_of(shared_.script, of_printed_stack));
     return text + statement.format.back().text;
 }
 

@@ -5,6 +5,7 @@
 #include "process/match.h"
 #include "base/demangle.h"
 #include "base/printable.h"
+#include "elf/elf_file.h"
 #include "elf/image.h"
 #include "elf/notes.h"
 #include "live/live.h"
@@ -22,6 +23,7 @@
 #include <array>
 #include <filesystem>
 #include <fnmatch.h>
+#include <glob.h>
 #include <map>
 #include <utility>
 
@@ -209,29 +211,91 @@ std::string pattern_in_process(const std::string& search)
     return search.substr(0, colon + 1) + file + (behind == search.npos ? ":*" : search.substr(behind));
 }
 
+// A FILE may be a pattern, of paths or of names in the folder.
+std::vector<std::string> files_of(const std::string& file)
+{
+    std::vector<std::string> files;
+    glob_t all{};
+    if (!engine::is_pattern(file))
+        files.push_back(engine::resolve(file));
+    else if (file.find('/') != file.npos && glob(file.c_str(), 0, nullptr, &all) == 0)
+        files.assign(all.gl_pathv, all.gl_pathv + all.gl_pathc);
+    globfree(&all);
+    std::erase_if(files, [&](const std::string& each) { return each != file && !is_elf_file(each); });
+    return files;
+}
+
+// Patterns for what was found, of a search. Without processes its files are looked into.
+std::vector<std::string> patterns_of(const std::string& search, const Options& options, Found& found)
+{
+    if (!options.pids.empty())
+        return {search.empty() ? search : pattern_in_process(search)};
+    std::vector<std::string> patterns;
+    for (const std::string& file : files_of(file_of(search))) {
+        if (file.empty())
+            continue;
+        find_in_file(file, options.moves, found);
+        const size_t at = search.find(':');
+        const size_t behind = at == search.npos ? at : search.find(':', at + 1);
+        patterns.push_back(behind == search.npos ? "" : search.substr(0, at + 1) + file + search.substr(behind));
+    }
+    if (patterns.empty())
+        give_up("--list wants a FILE to look into, or a process: usdt:FILE:*, or FILE, or --pid PID");
+    return patterns;
+}
+
+// interval:*, profile:*: the forms that a script may have.
+bool lists_timers(const std::string& search, std::ostream& out)
+{
+    const std::string kind = search.substr(0, search.find(':'));
+    if (search.find(':') == search.npos || (kind != "interval" && kind != "profile"))
+        return false;
+    for (const char* const unit : {"hz", "ms", "s", "us"})
+        if (const std::string form = fmt::format("{}:{}:", kind, unit);
+            fnmatch(search.c_str(), form.c_str(), 0) == 0 || search == kind + ":")
+            out << form << '\n';
+    return true;
+}
+
+// What is searched for: one word, or the probes of a script. Those that belong to no file are printed as they are.
+std::vector<std::string> searches(const Options& options, std::ostream& out)
+{
+    if (options.text.empty())
+        return {*options.list};
+    std::vector<std::string> all;
+    const engine::Script script = engine::parse(options.text, options.parameters);
+    for (const engine::Clause& clause : script.clauses)
+        for (const engine::Probe& probe : clause.probes)
+            if (probe.has_sites())
+                all.push_back(probe.text);
+            else if (const size_t last = probe.text.rfind(':'); last != probe.text.npos) // the form of a timer
+                out << printable(probe.text.substr(0, last + 1)) << '\n';
+    return all;
+}
+
 } // namespace
 
 int list(const Options& options, std::ostream& out)
 {
     Found found;
-    std::string pattern = *options.list;
+    if (options.text.empty() && lists_timers(*options.list, out))
+        return complete;
     for (const pid_t pid : options.pids)
         find_in_process(pid, options.moves, found);
-    if (options.pids.empty()) {
-        const std::string file = engine::resolve(file_of(pattern));
-        if (file.empty() || engine::is_pattern(file))
-            give_up("--list wants a FILE to look into, or a process: usdt:FILE:*, or FILE, or --pid PID");
-        find_in_file(file, options.moves, found);
-        const size_t at = pattern.find(':');
-        const size_t behind = at == pattern.npos ? at : pattern.find(':', at + 1);
-        pattern = behind == pattern.npos ? "" : pattern.substr(0, at + 1) + file + pattern.substr(behind);
-    } else if (!pattern.empty()) {
-        pattern = pattern_in_process(pattern);
-    }
+    std::vector<std::string> patterns;
+    const std::vector<std::string> wanted = searches(options, out);
+    if (wanted.empty())
+        return complete;
+    for (const std::string& search : wanted)
+        for (std::string& pattern : patterns_of(search, options, found))
+            patterns.push_back(std::move(pattern));
+    const bool is_all = std::all_of(patterns.begin(), patterns.end(), [](const auto& each) { return each.empty(); });
     bool any = false;
     engine::DebugFiles debug{engine::ProcessView(options.pid)};
     for (auto& [name, arguments] : found) {
-        if (!pattern.empty() && !fits(pattern, name))
+        if (std::none_of(patterns.begin(), patterns.end(), [&, of = std::string_view(name)](const std::string& each) {
+                return each.empty() || fits(each, std::string(of));
+            }))
             continue;
         any = true;
         if (options.is_newer && !options.json) { // as bpftrace -l, which shows arguments with -v only
@@ -256,8 +320,8 @@ int list(const Options& options, std::ostream& out)
             << '\n';
     }
     if (!any)
-        say(!pattern.empty()
-                ? fmt::format("nothing matches {}", *options.list)
+        say(!is_all
+                ? fmt::format("nothing matches {}", fmt::join(wanted, ", "))
                 : fmt::format("there are no probes and no functions that {}{}",
                               options.moves ? "can be armed" : "fastprobe recorded; without --no-move others are shown",
                               options.moves && options.pids.empty() ? "; fastsdt-check --armable FILE says why" : ""));

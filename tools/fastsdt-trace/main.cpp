@@ -23,6 +23,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <regex>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -116,6 +117,26 @@ void limit_to_program(engine::Script& script, const std::string& program)
         }
 }
 
+// --probe-filter: what is matched is a probe as it is written.
+void filter_probes(engine::Script& script, const std::string& filter)
+{
+    if (filter.empty())
+        return;
+    try {
+        const std::regex wanted(filter, std::regex::extended);
+        for (engine::Clause& clause : script.clauses)
+            std::erase_if(clause.probes, [&](const engine::Probe& probe) {
+                return probe.kind != engine::Probe::Kind::begin && probe.kind != engine::Probe::Kind::end
+                    && !std::regex_search(probe.text, wanted);
+            });
+    } catch (const std::regex_error&) {
+        give_up(fmt::format("--probe-filter: \"{}\" is no regular expression", filter));
+    }
+    std::erase_if(script.clauses, [](const engine::Clause& clause) { return clause.probes.empty(); });
+    if (script.clauses.empty())
+        give_up(fmt::format("--probe-filter: no probe of the script matches \"{}\"", filter));
+}
+
 // What is printed goes there from now on. The file is not the COMMAND's, and std::cout needs the buffer to the very end.
 void print_to(const std::string& path)
 {
@@ -127,12 +148,26 @@ void print_to(const std::string& path)
     std::cout.rdbuf(new __gnu_cxx::stdio_filebuf<char>(file, std::ios::out));
 }
 
+// The variables of bpftrace's that mean something here. Those that are not set are as `config` says.
+engine::Surroundings surroundings(const Options& options)
+{
+    engine::Surroundings found;
+    found.is_newer = options.is_newer;
+    for (const auto& [variable, setting] :
+         {std::pair("BPFTRACE_STACK_MODE", "stack_mode"), std::pair("BPFTRACE_MAX_CAT_BYTES", "max_cat_bytes"),
+          std::pair("BPFTRACE_DUMMY_TS_MAP", "dummy_ts_map")})
+        if (const char* const text = std::getenv(variable))
+            found.settings.emplace_back(setting, text);
+    return found;
+}
+
 int trace(const Options& options)
 {
     try {
         engine::DebugFiles debug{engine::ProcessView(options.pid)};
-        engine::Script script = engine::parse(options.text, options.parameters, &debug);
+        engine::Script script = engine::parse(options.text, options.parameters, &debug, surroundings(options));
         refuse_parameters(options, script);
+        filter_probes(script, options.probe_filter);
         for (const std::string& map : script.unused)
             if (options.warns)
                 say(fmt::format("WARNING: Unused map: {}", map));
@@ -151,6 +186,8 @@ int trace(const Options& options)
                 give_up("--pprof is for counts and sums by stack, @[ustack] = count(), and the script has none");
             script.stack_form = engine::StackForm::perf;
         }
+        if (options.folded || options.timeline) // a frame is a name there
+            script.has_lines = false;
         if (options.unordered && !engine::has_events(script))
             give_up("--unordered is for printf() and print() at a probe, and the script has none");
         if (!options.flight && engine::has_dump(script))

@@ -302,6 +302,9 @@ void add_options(CLI::App& app, Options& options, Given& given)
     app.add_flag_callback(
         "--no-warnings", [&options] { options.warns = false; },
         "Say nothing of warnf() and of what looks odd in a script");
+    app.add_option("--probe-filter", options.probe_filter,
+                   "Leave out probes of the script that do not match this regular expression, but for BEGIN and END")
+        ->type_name("REGEX");
     app.add_flag("--unsafe", options.unsafe, "Let scripts run commands: system()");
     app.add_flag(
         "--uretprobe", options.return_probes,
@@ -325,7 +328,7 @@ void add_options(CLI::App& app, Options& options, Given& given)
     given.list = app.add_option("-l,--list", given.search,
                                 "List the probes and functions that scripts can name, with their arguments: of a FILE, "
                                 "or of a process (--pid). SEARCH is a FILE, or a pattern such as "
-                                "'usdt:FILE:*'")
+                                "'usdt:FILE:*'; with -e, or with FILE.bt, those that the script means")
                      ->type_name("SEARCH")
                      ->expected(0, 1);
     app.require_subcommand(0, 1);
@@ -441,13 +444,22 @@ void check_serve(Options& options, Given& given)
 void check_list(Options& options, const Given& given)
 {
     options.list = given.search;
-    if (!given.text.empty() || given.latency_command->parsed() || !options.selection.empty() || !given.users.empty()
+    if (given.latency_command->parsed() || !options.selection.empty() || !given.users.empty()
         || !options.command.empty() || options.dry || options.exit_status || given.duration > 0 || given.interval > 0)
-        give_up("--list runs no script: it takes SEARCH, --pid and --json");
+        give_up("--list runs no script: it takes SEARCH, --pid, -e and --json");
     if (!given.words.empty()) {
         if (!given.search.empty() || given.words.size() > 1)
             give_up("--list takes one SEARCH");
         options.list = given.words[0];
+    }
+    if (!given.text.empty() && !options.list->empty())
+        give_up("--list takes one SEARCH, or -e TEXT");
+    options.text = given.text;
+    options.name = "-e";
+    if (const std::string file = *options.list; file.ends_with(".bt")) {
+        options.text = read_script(file).text;
+        options.name = file;
+        options.list->clear();
     }
 }
 

@@ -88,6 +88,7 @@ struct Options {
     bool unsafe = false;                 ///< system() may run commands
     std::optional<std::string> list;     ///< what to list instead: empty for all of the processes
     bool exit_status = false;            ///< end as the command does
+    std::string probe_filter;            ///< a regular expression; empty: all probes of the script
     std::vector<std::string> parameters; ///< $1, $2 of the script
     std::optional<bool> follow;          ///< forked children record too; empty: those of a COMMAND, and of a selection
     bool follows() const { return follow.value_or(pids.empty()); }

@@ -141,6 +141,8 @@ void Output::map(size_t index, const std::vector<Entry>& entries, const std::vec
 {
     const Map& map = script_.maps[index];
     probes_ = &probes;
+    if (map.series)
+        return series(map, entries);
     Entries order;
     for (const Entry& entry : entries)
         order.push_back(&entry);
@@ -165,6 +167,36 @@ void Output::map(size_t index, const std::vector<Entry>& entries, const std::vec
     case MapKind::stats: return statistics(map, order, divisor);
     default: return values(map, order, divisor);
     }
+}
+
+void Output::series(const Map& map, const std::vector<Entry>& entries)
+{
+    std::map<std::vector<engine::Datum>, std::map<int64_t, int64_t>> values; // by key and interval
+    int64_t last = INT64_MIN;
+    for (const Entry& entry : entries) {
+        std::map<int64_t, int64_t>& of = values[{entry.keys.begin(), entry.keys.end() - 1}];
+        if (!is_assigned(map.kind) && entry.count == 0) // after zero()
+            continue;
+        const int64_t interval = entry.keys.back().number;
+        of[interval] = map.kind == MapKind::integer ? entry.value.number
+            : map.kind == MapKind::avg              ? average(entry, true)
+                                                    : entry.number;
+        last = std::max(last, interval);
+    }
+    std::vector<Series> all;
+    for (auto& [keys, of] : values) {
+        of.erase(of.begin(), of.upper_bound(last - map.series->count));
+        Series& one = all.emplace_back();
+        one.entry.keys = keys;
+        for (int64_t interval = of.empty() ? last + 1 : of.begin()->first; interval <= last; ++interval) {
+            const auto value = of.find(interval);
+            one.points.push_back(
+                {interval * map.series->interval, value == of.end() ? std::nullopt : std::optional(value->second)});
+        }
+    }
+    Map shown = map;
+    shown.keys.pop_back();
+    series(shown, all);
 }
 
 std::string Output::value_of(const Map& map, const Entry& entry, uint32_t div) const
@@ -216,6 +248,12 @@ std::vector<std::string> labels_of(const engine::Script& script, size_t map)
     return labels;
 }
 
+size_t indent_of(const engine::Script& script, size_t usual)
+{
+    const engine::StackForm form = script.stack_style().form;
+    return form == engine::StackForm::raw || form == engine::StackForm::build_id ? 0 : usual;
+}
+
 std::string stack_text(const engine::Datum& stack, size_t indent)
 {
     std::string text = "\n";
@@ -249,8 +287,12 @@ void Output::value(const engine::Expression& e, const engine::Datum& datum, cons
         if (e.type.is(engine::Shape::Kind::enumeration) && !has_forms()) // as 0.17 prints it
             return number(integer_text(nullptr, datum.number, e.type.is_signed));
         return number(integer_text(named(e.type.shape, has_forms()), datum.number, e.type.is_signed));
-    default: return string(text_of(e.type, datum, probes));
+    default: break;
     }
+    if (e.type.is_real())
+        return number(is_json() ? real_json(*e.type.shape, static_cast<uint64_t>(datum.number))
+                                : text_of(e.type, datum, probes));
+    string(text_of(e.type, datum, probes));
 }
 
 std::string text_of(const engine::ValueType& type, const engine::Datum& datum, const std::vector<std::string>& probes,

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -75,6 +76,8 @@ std::vector<std::string> labels_of(const engine::Script& script, size_t map);
 
 /// The lines of a stack as bpftrace prints them: behind an empty one, each with so many blanks before it.
 std::string stack_text(const engine::Datum& stack, size_t indent);
+/// Blanks before a frame: those that bpftrace has there, but none before addresses alone.
+size_t indent_of(const engine::Script& script, size_t usual);
 std::vector<std::string> frames_of(const engine::Datum& stack);
 /// "root;caller;leaf", as flame graphs have it, or "root+12;caller+34;leaf+0".
 std::string folded(const engine::Datum& stack, bool offsets);
@@ -104,6 +107,7 @@ protected:
     using Entries = std::vector<const engine::Entry*>;
     /// Enums' constants and pointers have forms of their own, beside booleans.
     virtual bool has_forms() const { return is_newer_; }
+    virtual bool is_json() const { return false; }
     virtual void number(const std::string& number) = 0; ///< of print(value), as the next four
     virtual void stack(const engine::Datum& stack) = 0;
     virtual void bytes(const engine::Shape& shape, const std::string& bytes) = 0;
@@ -111,6 +115,16 @@ protected:
     virtual void values(const engine::Map& map, const Entries& entries, uint32_t div) = 0;
     virtual void histograms(const engine::Map& map, const Entries& entries, uint32_t div) = 0;
     virtual void statistics(const engine::Map& map, const Entries& entries, uint32_t div) = 0;
+    /// What one key of a tseries() has.
+    struct Series {
+        engine::Entry entry; ///< its keys, without the number of the interval
+        struct Point {
+            int64_t nanoseconds; ///< since 1970: when the interval began
+            std::optional<int64_t> value;
+        };
+        std::vector<Point> points; ///< from the first interval with a value on to the last one of the whole map
+    };
+    virtual void series(const engine::Map& map, const std::vector<Series>& all) = 0;
 
     std::string value_of(const engine::Map& map, const engine::Entry& entry, uint32_t div) const;
     /// Of an entry's key.
@@ -132,6 +146,8 @@ protected:
     const bool is_newer_; ///< as bpftrace prints since 0.21, where that differs
 
 private:
+    void series(const engine::Map& map, const std::vector<engine::Entry>& entries);
+
     const std::vector<std::string>* probes_ = nullptr;
 };
 

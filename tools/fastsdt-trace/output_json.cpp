@@ -55,6 +55,7 @@ public:
 
 private:
     bool has_forms() const override { return false; }
+    bool is_json() const override { return true; }
     void number(const std::string& number) override
     {
         out_ << fmt::format("{{\"type\": \"value\", \"data\": {}}}\n", number);
@@ -118,6 +119,8 @@ private:
                 return bytes_json(*map.type.shape, entry.value.text, is_newer_);
             if (is_text && map.type.kind == ValueKind::stack)
                 return list(entry.value);
+            if (map.type.is_real())
+                return real_json(*map.type.shape, static_cast<uint64_t>(entry.value.number));
             const std::string value = value_of(map, entry, div);
             const bool is_named = map.type.is(engine::Shape::Kind::enumeration);
             return is_text || is_named ? json_string(value) : value;
@@ -151,6 +154,25 @@ private:
                 all += fmt::format("{}{{{}\"count\": {}}}", all.empty() ? "" : ", ", bounds(map, i),
                                    entry.buckets[i] / (map.kind == MapKind::hist ? div : 1));
             return "[" + all + "]";
+        });
+    }
+
+    void series(const Map& map, const std::vector<Series>& all) override
+    {
+        constexpr int64_t second = 1'000'000'000;
+        Entries entries;
+        for (const Series& one : all)
+            entries.push_back(&one.entry);
+        auto next = all.begin();
+        object("tseries", map, entries, [&](const Entry&) {
+            std::string points;
+            for (const Series::Point& point : (next++)->points)
+                if (point.value)
+                    points +=
+                        fmt::format("{}{{\"interval_start\": \"{}.{:09}\", \"value\": {}}}", points.empty() ? "" : ", ",
+                                    time_text("%Y-%m-%d %H:%M:%S", point.nanoseconds / second, 0),
+                                    point.nanoseconds % second, *point.value);
+            return "[" + points + "]";
         });
     }
 

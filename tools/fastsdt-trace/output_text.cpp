@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <string>
 
@@ -69,11 +70,11 @@ private:
         string(bytes_text(shape, bytes, false));
     }
     void number(const std::string& number) override { out_ << number << '\n'; }
-    void stack(const engine::Datum& stack) override { out_ << stack_text(stack, of_printed) << '\n'; }
+    void stack(const engine::Datum& stack) override { out_ << stack_text(stack, of_printed_) << '\n'; }
 
     std::string head(const Map& map, const Entry& entry) const
     {
-        constexpr size_t indent = 4;
+        const size_t indent = indent_of(script_, 4);
         std::string keys;
         for (size_t i = 0; i < entry.keys.size() && i < map.keys.size(); ++i)
             keys += (i ? ", " : "")
@@ -109,7 +110,7 @@ private:
             return fold(map, entries, div);
         for (const Entry* entry : entries)
             out_ << head(map, *entry) << ' '
-                 << (is_assigned(map.kind) && map.type.kind == ValueKind::stack ? stack_text(entry->value, of_printed)
+                 << (is_assigned(map.kind) && map.type.kind == ValueKind::stack ? stack_text(entry->value, of_printed_)
                                                                                 : printable(value_of(map, *entry, div)))
                  << '\n';
         if (entries.empty())
@@ -152,7 +153,70 @@ private:
         out_ << (is_newer_ ? "\n" : "\n\n");
     }
 
-    static constexpr size_t of_printed = 8; ///< blanks
+    // One line for each interval, and the value as a place between the smallest and the largest.
+    void series(const Map& map, const std::vector<Series>& all) override
+    {
+        struct Unit {
+            int64_t nanoseconds;
+            const char* label;
+            int digits;
+        };
+        static constexpr std::array<Unit, 4> units = {{{1'000'000'000, "hh:mm:ss", 0},
+                                                       {1'000'000, "hh:mm:ss.ms", 3},
+                                                       {1000, "hh:mm:ss.us", 6},
+                                                       {1, "hh:mm:ss.ns", 9}}};
+        const Unit& unit = *std::find_if(
+            units.begin(), units.end(), [&](const Unit& each) { return map.series->interval % each.nanoseconds == 0; });
+        const size_t width = unit.digits ? 9 + size_t(unit.digits) : 8; // of a time
+        constexpr size_t last = 52;                                     // column of the right border
+        bool first = true;
+        for (const Series& one : all) {
+            int64_t least = INT64_MAX, most = INT64_MIN;
+            for (const Series::Point& point : one.points)
+                if (point.value) {
+                    least = std::min(least, *point.value);
+                    most = std::max(most, *point.value);
+                }
+            if (least > most)
+                continue;
+            if (least == most) { // in the middle
+                least -= least != INT64_MIN;
+                most += most != INT64_MAX;
+            }
+            const auto column = [&](int64_t value) {
+                const double share = (double(value) - double(least)) / (double(most) - double(least));
+                return std::min(size_t(share * last), last);
+            };
+            const std::string ends = fmt::format("{0:{3}} {1}{2:>{4}}\n", "", least, most, width,
+                                                 last + 1 - std::min(fmt::formatted_size("{}", least), last));
+            const std::string floor(last - 1, '_');
+            out_ << (first ? "" : "\n") << head(map, one.entry) << '\n'
+                 << ends << fmt::format("{:<{}} |{}|\n", unit.label, width, floor);
+            first = false;
+            for (const Series::Point& point : one.points) {
+                std::string line(last + 1, ' ');
+                line.front() = line.back() = '|';
+                if (least < 0 && most > 0)
+                    line[column(0)] = '.';
+                if (point.value)
+                    line[column(*point.value)] = '*';
+                out_ << moment(point.nanoseconds, unit.digits) << ' ' << line << ' '
+                     << (point.value ? std::to_string(*point.value) : "-") << '\n';
+            }
+            out_ << fmt::format("{:{}} v{}v\n", "", width, floor) << ends;
+        }
+        out_ << '\n';
+    }
+
+    static std::string moment(int64_t nanoseconds, int digits)
+    {
+        const std::string fraction = fmt::format("{:09}", nanoseconds % second);
+        return time_text("%H:%M:%S", nanoseconds / second, 0)
+            + (digits ? "." + fraction.substr(0, size_t(digits)) : "");
+    }
+
+    static constexpr int64_t second = 1'000'000'000;
+    const size_t of_printed_ = indent_of(script_, 8); ///< blanks
     const bool is_folded_;
 };
 

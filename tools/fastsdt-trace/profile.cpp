@@ -62,7 +62,7 @@ Profile::Process& Profile::process(pid_t pid)
 {
     auto& found = processes_[pid];
     if (!found) {
-        found = std::make_unique<Process>(pid, script_.stack_form.value_or(engine::StackForm::bpftrace));
+        found = std::make_unique<Process>(pid, script_.stack_style());
         found->names.look();
     }
     return *found;

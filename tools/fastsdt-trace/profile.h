@@ -60,7 +60,7 @@ private:
         std::unique_ptr<Samples> samples;
     };
     struct Process {
-        Process(pid_t pid, engine::StackForm form) : names(pid, form), unwound(names.view) {}
+        Process(pid_t pid, engine::StackStyle style) : names(pid, style), unwound(names.view) {}
         engine::OwnSymbols names;
         engine::Unwound unwound;
     };

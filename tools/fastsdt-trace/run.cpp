@@ -271,6 +271,7 @@ private:
             if (now >= check && !exit_) {
                 check = now + verify_period;
                 processes_.verify();
+                forget_intervals();
             }
             for (Timer& timer : timers)
                 if (now >= timer.next && !exit_) {
@@ -336,6 +337,23 @@ private:
     }
 
     void perform(const engine::Clause& clause, const Probe& probe) { exit_ = !actions_.run(clause, probe) || exit_; }
+
+    // Of a tseries(), those that are not printed any more: the kernel's and the stubs' maps have room for some thousand.
+    void forget_intervals()
+    {
+        for (size_t i = 0; i < script_.maps.size(); ++i) {
+            const auto& series = script_.maps[i].series;
+            if (!series)
+                continue;
+            const engine::Maps maps = processes_.read();
+            int64_t last = 0;
+            for (const engine::Entry& entry : maps.maps[i])
+                last = std::max(last, entry.keys.back().number);
+            for (const engine::Entry& entry : maps.maps[i])
+                if (entry.keys.back().number <= last - series->count)
+                    processes_.remove(i, entry.keys);
+        }
+    }
 
     // What comes after exit() is not performed.
     void take_samples()

@@ -85,6 +85,12 @@ engine::Script parse(const ScriptConfig& config)
             if (!probe.has_sites())
                 throw Unusable(fmt::format("script {}: {} has nothing to do here: serve prints and clears no maps",
                                            config.name, probe.text));
+    for (const engine::Map& map : script.maps)
+        if (map.series)
+            throw Unusable(
+                fmt::format("script {}: {} is a tseries(), which only print() shows: Prometheus keeps what was "
+                            "when, of a count() or a sum()",
+                            config.name, map.name));
     if (engine::has_events(script))
         throw Unusable(fmt::format("script {}: serve exports maps; print(), printf(), clear(), time() and exit() have "
                                    "nothing to do here",

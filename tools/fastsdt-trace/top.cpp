@@ -203,6 +203,7 @@ private:
             row(map, *entry).buckets = entry->buckets;
     }
     void statistics(const Map&, const Entries&, uint32_t) override {}
+    void series(const Map&, const std::vector<Series>&) override {}
     void number(const std::string&) override {}
     void stack(const engine::Datum&) override {}
     void bytes(const engine::Shape&, const std::string&) override {}

@@ -8,6 +8,9 @@
 #include <algorithm>
 #include <array>
 #include <arpa/inet.h>
+#include <bit>
+#include <cmath>
+#include <csignal>
 #include <cstring>
 #include <ctime>
 #include <pwd.h>
@@ -77,6 +80,24 @@ std::string integer_text(const Shape* shape, int64_t number, bool is_signed)
     return is_signed ? std::to_string(number) : std::to_string(static_cast<uint64_t>(number));
 }
 
+double real_number(const Shape& shape, uint64_t bits)
+{
+    return shape.size == sizeof(float) ? double(std::bit_cast<float>(uint32_t(bits))) : std::bit_cast<double>(bits);
+}
+
+// As few digits as tell it from its neighbours.
+std::string real_text(const Shape& shape, uint64_t bits)
+{
+    return shape.size == sizeof(float) ? fmt::format("{}", std::bit_cast<float>(uint32_t(bits)))
+                                       : fmt::format("{}", std::bit_cast<double>(bits));
+}
+
+std::string real_json(const Shape& shape, uint64_t bits)
+{
+    const std::string text = real_text(shape, bits);
+    return std::isfinite(real_number(shape, bits)) ? text : json_string(text);
+}
+
 std::string bytes_text(const Shape& shape, std::string_view bytes, bool is_key)
 {
     switch (shape.kind) {
@@ -91,6 +112,8 @@ std::string bytes_text(const Shape& shape, std::string_view bytes, bool is_key)
     }
     case Kind::time:
     case Kind::error:
+    case Kind::signal:
+    case Kind::real:
     case Kind::user: return shown_text(shape, static_cast<uint64_t>(engine::number_in(bytes, 8, false)), {});
     case Kind::array:
     case Kind::record:
@@ -115,6 +138,8 @@ std::string bytes_text(const Shape& shape, std::string_view bytes, bool is_key)
 
 std::string bytes_json(const Shape& shape, std::string_view bytes, bool is_newer)
 {
+    if (shape.kind == Kind::real)
+        return real_json(shape, static_cast<uint64_t>(engine::number_in(bytes, 8, false)));
     if (shape.kind != Kind::array && shape.kind != Kind::record && shape.kind != Kind::tuple)
         return shape.kind == Kind::integer || shape.kind == Kind::boolean
             ? number_text(shape, bytes, std::min<size_t>(bytes.size(), 8))
@@ -149,10 +174,17 @@ std::string buffer_text(std::string_view buffer, char how)
 std::string shown_text(const Shape& shape, uint64_t number, const std::string& name)
 {
     switch (shape.kind) {
+    case Kind::real: return real_text(shape, number);
     case Kind::symbol: return name.empty() ? fmt::format("0x{:x}", number) : name;
     case Kind::error:
         return strerrordesc_np(static_cast<int>(number)) ? strerrordesc_np(static_cast<int>(number))
                                                          : fmt::format("Unknown error {}", number);
+    case Kind::signal: {
+        const auto signal = static_cast<int>(number);
+        if (number >= uint64_t(NSIG))
+            return "N/A";
+        return sigdescr_np(signal) ? sigdescr_np(signal) : fmt::format("Unknown signal {}", signal);
+    }
     case Kind::network: return network_text({reinterpret_cast<const char*>(&number), 4}, 4);
     case Kind::user: {
         const passwd* const user = getpwuid(static_cast<uid_t>(number));

@@ -15,6 +15,11 @@ std::string bytes_text(const engine::Shape& shape, std::string_view bytes, bool 
 std::string bytes_json(const engine::Shape& shape, std::string_view bytes, bool is_newer);
 /// 12, 0x1f of a pointer, true, the name of an enum's constant. @param shape  nullptr: of an integer
 std::string integer_text(const engine::Shape* shape, int64_t number, bool is_signed);
+/// 1.5. @param shape  of a floating-point number
+std::string real_text(const engine::Shape& shape, uint64_t bits);
+double real_number(const engine::Shape& shape, uint64_t bits);
+/// The same as JSON, which has no infinity: that is a string.
+std::string real_json(const engine::Shape& shape, uint64_t bits);
 /// The bytes of a buffer as %r prints them: text where they are text; 'x': "\x01\x02", 'h': "01 02".
 std::string buffer_text(std::string_view buffer, char how);
 /// Of ValueKind::shown. @param name  of an address, where a process has one

@@ -189,6 +189,17 @@ void Assembler::extend(Reg to, Reg from, int size, bool is_signed)
     });
 }
 
+void Assembler::low_of_vector(Reg to, unsigned number, int size)
+{
+    clobber(bit(to));
+    put([&](auto& a) {
+        if (size == 8)
+            a.fmov(x(to), vixl::VRegister(number, 64));
+        else
+            a.fmov(w(to), vixl::VRegister(number, 32));
+    });
+}
+
 void Assembler::add(Reg to, Reg a, const Operand& b)
 {
     clobber(bit(to));

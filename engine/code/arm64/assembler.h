@@ -83,6 +83,7 @@ public:
     void address(Reg to, const Memory& of);
     void move_stack(int64_t by); ///< sp += by
     void extend(Reg to, Reg from, int size, bool is_signed);
+    void low_of_vector(Reg to, unsigned number, int size); ///< the lowest 4 or 8 bytes of v0 to v31, zero-extended
 
     // The last operand is a register, or a number that the instruction can encode.
     using Operand = vixl::Operand;

@@ -72,13 +72,22 @@ bool scan_memory(Scan& scan, Source& source)
     return scan.literal(']') && scan.done();
 }
 
-Source noted_argument(const std::vector<Argument>& arguments, unsigned index)
+Source vector_source(unsigned number, unsigned size)
 {
-    const Argument& argument = integer_argument(arguments, index);
+    Source source;
+    source.kind = Source::Kind::vector;
+    source.vector = number;
+    source.size = int(size);
+    return source;
+}
+
+Source noted_argument(const std::vector<Argument>& arguments, unsigned index, unsigned real)
+{
+    const Argument& argument = one_word_argument(arguments, index, real);
     const auto refuse = [&](std::string_view why) { refuse_argument(arguments, index, why); };
     Source source;
     source.size = argument.size;
-    source.is_signed = argument.is_signed;
+    source.is_signed = argument.is_signed && !real;
 
     std::string_view text = argument.operand;
     Scan scan{text};
@@ -90,6 +99,13 @@ Source noted_argument(const std::vector<Argument>& arguments, unsigned index)
     }
     if (text == "xzr" || text == "wzr")
         return source;
+    if (const std::string_view letters = "vdsq"; real && !text.empty() && letters.find(text[0]) != letters.npos) {
+        unsigned number = 0;
+        const auto [end, error] = std::from_chars(text.data() + 1, text.data() + text.size(), number);
+        if (error != std::errc() || end != text.data() + text.size() || number > 31)
+            refuse("in a register that stubs do not read");
+        return vector_source(number, real);
+    }
     // The size in the note counts, whatever the register's name says (the kernel's tracers read the whole register).
     if (const auto reg = named(text, true)) {
         source.kind = Source::Kind::reg;
@@ -114,10 +130,16 @@ Source noted_argument(const std::vector<Argument>& arguments, unsigned index)
 
 Source argument_of(const Site& site, const std::vector<Argument>& noted, const ir::Argument& argument)
 {
+    if (site.kind == Probe::Kind::exit && argument.real) {
+        check_real_result(site);
+        return vector_source(0, argument.real);
+    }
     if (site.kind == Probe::Kind::exit)
         throw Refusal({State::exit_arguments});
     if (site.kind == Probe::Kind::usdt)
-        return noted_argument(noted, index_of(site, noted, argument));
+        return noted_argument(noted, index_of(site, noted, argument), argument.real);
+    if (argument.real)
+        return vector_source(argument.index, argument.real);
     Source source;
     if (argument.on_stack) {
         check_stack_argument(site, argument.index);

@@ -42,6 +42,8 @@ void Compiler::argument(const ir::Argument& e, Role role)
         as_.constant(to, uint64_t(source.constant));
         return;
     }
+    if (source.kind == Source::Kind::vector)
+        return as_.low_of_vector(to, source.vector, source.size);
     program_register(source.reg, to);
     if (source.size < 8)
         as_.extend(to, to, source.size, source.is_signed);

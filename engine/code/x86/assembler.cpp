@@ -183,6 +183,20 @@ void Assembler::load_near(Reg reg, uint64_t from)
     clobber(bit(reg));
 }
 
+void Assembler::low_of_vector(Reg to, unsigned number, int size)
+{
+    ZydisEncoderRequest request{};
+    request.machine_mode = ZYDIS_MACHINE_MODE_LONG_64;
+    request.mnemonic = size == 8 ? ZYDIS_MNEMONIC_MOVQ : ZYDIS_MNEMONIC_MOVD;
+    request.operand_count = 2;
+    request.operands[0].type = ZYDIS_OPERAND_TYPE_REGISTER;
+    request.operands[0].reg.value = named({to, size});
+    request.operands[1].type = ZYDIS_OPERAND_TYPE_REGISTER;
+    request.operands[1].reg.value = ZydisRegister(ZYDIS_REGISTER_XMM0 + number);
+    put(request);
+    clobber(bit(to));
+}
+
 void Assembler::jump_through(uint64_t from)
 {
     ZydisEncoderRequest request{};

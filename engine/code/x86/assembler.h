@@ -57,9 +57,10 @@ public:
     void move(Reg to, Reg from);
     void load(Reg to, const Memory& from); ///< 8 bytes
     void store(const Memory& to, Reg from);
-    void constant(Reg to, int64_t value);       ///< leaves the flags
-    void long_constant(Reg to, uint64_t value); ///< of ten bytes, whatever the value is
-    void address(Reg to, const Memory& of);     ///< lea
+    void constant(Reg to, int64_t value);                  ///< leaves the flags
+    void long_constant(Reg to, uint64_t value);            ///< of ten bytes, whatever the value is
+    void address(Reg to, const Memory& of);                ///< lea
+    void low_of_vector(Reg to, unsigned number, int size); ///< the lowest 4 or 8 bytes of xmm0 to xmm15, zero-extended
 
     /// An instruction as it stands elsewhere. Of its operands, only a rip-relative one depends on the place.
     void copy(std::span<const std::byte> instruction);

@@ -85,13 +85,22 @@ bool plain_memory(const NotedOperand& operand, Memory& memory)
         && (operand.index.empty() || whole(operand.index, memory.index));
 }
 
-Source noted_argument(const std::vector<Argument>& arguments, unsigned index)
+Source vector_source(unsigned number, unsigned size)
 {
-    const Argument& argument = integer_argument(arguments, index);
+    Source source;
+    source.kind = Source::Kind::vector;
+    source.vector = number;
+    source.size = int(size);
+    return source;
+}
+
+Source noted_argument(const std::vector<Argument>& arguments, unsigned index, unsigned real)
+{
+    const Argument& argument = one_word_argument(arguments, index, real);
     const auto refuse = [&](std::string_view why) { refuse_argument(arguments, index, why); };
     Source source;
     source.size = argument.size;
-    source.is_signed = argument.is_signed;
+    source.is_signed = argument.is_signed && !real;
 
     if (argument.operand.starts_with('$')) {
         bool too_large = false;
@@ -103,6 +112,14 @@ Source noted_argument(const std::vector<Argument>& arguments, unsigned index)
         return source;
     }
     const NotedOperand operand = parse_att_operand(argument.operand);
+    if (real && argument.operand.starts_with("%xmm")) {
+        const std::string_view digits = std::string_view(argument.operand).substr(4);
+        unsigned number = 0;
+        const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+        if (error != std::errc() || end != digits.data() + digits.size() || number > 15)
+            refuse("in a register that stubs do not read");
+        return vector_source(number, real);
+    }
     if (argument.operand.starts_with('%')) {
         const auto found = operand.form == NotedOperand::Form::reg ? named(operand.base.substr(1)) : std::nullopt;
         if (operand.segment)
@@ -128,10 +145,16 @@ Source noted_argument(const std::vector<Argument>& arguments, unsigned index)
 
 Source argument_of(const Site& site, const std::vector<Argument>& noted, const ir::Argument& argument)
 {
+    if (site.kind == Probe::Kind::exit && argument.real) {
+        check_real_result(site);
+        return vector_source(0, argument.real);
+    }
     if (site.kind == Probe::Kind::exit)
         throw Refusal({State::exit_arguments});
     if (site.kind == Probe::Kind::usdt)
-        return noted_argument(noted, index_of(site, noted, argument));
+        return noted_argument(noted, index_of(site, noted, argument), argument.real);
+    if (argument.real)
+        return vector_source(argument.index, argument.real);
     Source source;
     if (argument.on_stack) { // behind the return address
         check_stack_argument(site, argument.index);

@@ -50,6 +50,8 @@ void Compiler::argument(const ir::Argument& e, Role role)
         as_.constant(to, source.constant);
         return;
     }
+    if (source.kind == Source::Kind::vector)
+        return as_.low_of_vector(to, source.vector, source.size);
     if (source.reg == rsp) {
         program_register(rsp, to);
         if (source.size == 8)

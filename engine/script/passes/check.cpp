@@ -2,6 +2,7 @@
 // Gives maps their kinds and expressions their types, the way bpftrace 0.17 infers them (src/ast/passes/
 // semantic_analyser.cpp), and refuses scripts that make no sense.
 #include "base/arch.h"
+#include "script/format.h"
 #include "script/parser.h"
 
 #include <fmt/format.h>
@@ -28,6 +29,8 @@ MapKind assigned_kind(const ValueType& type)
 
 std::string_view name(const ValueType& type)
 {
+    if (type.is_real())
+        return "a floating-point number";
     switch (type.kind) {
     case ValueKind::integer: return "an integer";
     case ValueKind::string: return "a string";
@@ -86,6 +89,14 @@ bool is_alike(const ShapePtr& a, const ShapePtr& b)
     return true;
 }
 
+// Of values of one kind: what one holds is not what the other says.
+bool differs(const ValueType& a, const ValueType& b)
+{
+    if (a.kind == ValueKind::shown)
+        return a.shape->kind != b.shape->kind || a.shape->size != b.shape->size;
+    return a.kind == ValueKind::bytes && !is_alike(a.shape, b.shape);
+}
+
 class Checker {
 public:
     explicit Checker(Draft draft) : script_(std::move(draft.script)), updates_(std::move(draft.updates)) {}
@@ -140,7 +151,7 @@ private:
         if (variable.type.kind != type.kind)
             fail(statement.where,
                  fmt::format("{} is {} before, and cannot be {} too", variable.name, name(variable.type), name(type)));
-        if (type.kind == ValueKind::bytes && !is_alike(variable.type.shape, type.shape))
+        if (differs(variable.type, type))
             fail(statement.where, fmt::format("{} is of another kind or size before", variable.name));
     }
 
@@ -201,6 +212,8 @@ private:
         if (!changes && statement.kind != Statement::Kind::assign && statement.kind != Statement::Kind::add)
             return;
         Map& map = script_.maps[statement.map];
+        if (map.series && !update.is_series)
+            refuse_series(map, statement.where);
         const MapKind kind = changes ? update.kind : assigned_kind(statement.value->type);
         if (statement.kind == Statement::Kind::add && kind != MapKind::integer)
             fail(statement.where, "only integers are added");
@@ -209,8 +222,7 @@ private:
             fail(statement.where,
                  fmt::format("{} is {} elsewhere, and cannot be {} too", map.name, name(map),
                              changes ? name(kind) : name(statement.value->type)));
-        if (!changes && kind == MapKind::string && map.type.kind == ValueKind::bytes
-            && !is_alike(map.type.shape, statement.value->type.shape))
+        if (!changes && kind != MapKind::integer && differs(map.type, statement.value->type))
             fail(statement.where, fmt::format("{} is of another kind or size elsewhere", map.name));
         const bool first = !settled_[statement.map];
         settled_[statement.map] = true;
@@ -284,9 +296,11 @@ private:
         default: break;
         }
         defined(statement.map, statement.where);
+        Map& map = script_.maps[statement.map];
+        if (map.series && (statement.kind == Kind::each || statement.kind == Kind::remove))
+            refuse_series(map, statement.where);
         if (statement.kind == Kind::each)
             return;
-        Map& map = script_.maps[statement.map];
         map.of_tool = map.of_tool && !clause.has_sites();
         if (statement.kind == Kind::print || statement.kind == Kind::clear || statement.kind == Kind::zero)
             return;
@@ -323,6 +337,8 @@ private:
                 : (value.type.shape->kind == Is::network || value.type.shape->kind == Is::mac) && conversion == 's';
         if (value.type.is(Is::enumeration) && conversion == 's')
             return true;
+        if (is_for_reals(conversion) || value.type.is_real())
+            return value.type.is_real() && (is_for_reals(conversion) || conversion == 's');
         return (conversion == 's') == (value.type.kind != ValueKind::integer) && conversion != 'r';
     }
 
@@ -339,9 +355,10 @@ private:
             if (!prints(conversion, value))
                 fail(value.where,
                      fmt::format("%{} prints {}, and this is {}{}", conversion,
-                                 conversion == 's'       ? "a string"
-                                     : conversion == 'r' ? "a buffer"
-                                                         : "an integer",
+                                 is_for_reals(conversion) ? "a floating-point number"
+                                     : conversion == 's'  ? "a string"
+                                     : conversion == 'r'  ? "a buffer"
+                                                          : "an integer",
                                  name(value.type),
                                  conversion == 's'        ? string_at(value)
                                      : prints('s', value) ? "; %s prints it"
@@ -390,7 +407,7 @@ private:
                 fail(keys[i].where,
                      fmt::format("this key of {} is {} elsewhere, and {} here", map.name, name(map.keys[i]),
                                  name(type)));
-            else if (type.kind == ValueKind::bytes && !is_alike(map.keys[i].shape, type.shape))
+            else if (differs(map.keys[i], type))
                 fail(keys[i].where, fmt::format("this key of {} is of another kind or size elsewhere", map.name));
     }
 
@@ -408,10 +425,17 @@ private:
         kernel_only(where, what, map.kind == MapKind::avg ? avg_reads_since : reads_since);
     }
 
+    [[noreturn]] static void refuse_series(const Map& map, Span where)
+    {
+        fail(where, fmt::format("{} is a tseries(): print(), clear() and zero() take it, and nothing else", map.name));
+    }
+
     // What an expression may be made of. Its types are known.
     void read(Clause& clause, Expression& e)
     {
         using Kind = Expression::Kind;
+        if ((e.kind == Kind::map || e.kind == Kind::has || e.kind == Kind::entries) && script_.maps[e.map].series)
+            refuse_series(script_.maps[e.map], e.where);
         if (e.type.kind == ValueKind::bytes && e.type.shape->size > most_key_bytes)
             kernel_only(e.where,
                         fmt::format("{} bytes are kept or printed as a whole at most, and this has {}; its "
@@ -450,6 +474,8 @@ private:
                                         "interval can",
                                         map.name, name(map)),
                             has_key_since);
+            if (e.number != 0 && map.keys.empty() && keyed_.size() > e.map && keyed_[e.map])
+                fail(e.where, "call to has_key() expects a map with explicit keys (non-scalar map)");
             map.read = map.read || clause.has_sites();
             map.asked = map.asked || clause.has_sites();
             map.of_tool = map.of_tool && !clause.has_sites();
@@ -507,6 +533,16 @@ private:
                 fail(e.where, "only arrays, structures and buffers of one kind are compared");
             return;
         }
+        if (e.operands.size() == 2 && is_ordering(e.op) && e.operands[0].type.is_real() && e.operands[1].type.is_real())
+            return;
+        if (e.op == Operator::truncate)
+            return;
+        for (const Expression& operand : e.operands)
+            if (operand.type.is_real())
+                fail(operand.where,
+                     "floating-point numbers are printed, kept, compared with others and cast to integers, (int64)x; "
+                     "nothing is "
+                     "calculated with them here");
         if (e.op == Operator::length) {
             if (e.operands[0].type.kind != ValueKind::string)
                 fail(e.operands[0].where,
@@ -541,6 +577,12 @@ private:
         }
     }
 
+    static bool is_ordering(Operator op)
+    {
+        return op == Operator::equal || op == Operator::not_equal || op == Operator::less || op == Operator::less_equal
+            || op == Operator::greater || op == Operator::greater_equal;
+    }
+
     void value(const Clause& clause, Expression& e) const
     {
         const auto only = [&](bool (*good)(Probe::Kind), std::string_view what) {
@@ -564,6 +606,11 @@ private:
             if (e.on_stack) {
                 only([](Probe::Kind k) { return k == Probe::Kind::entry; },
                      "arguments on the stack are those of a uprobe");
+                return;
+            }
+            if (e.real) {
+                only([](Probe::Kind k) { return k == Probe::Kind::usdt || k == Probe::Kind::entry; },
+                     "floating-point arguments are those of a uprobe, x0 to x7, or of a usdt probe, (double)arg0");
                 return;
             }
             if (e.argument >= register_arguments(own_arch))

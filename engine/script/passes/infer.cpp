@@ -45,7 +45,8 @@ std::optional<unsigned> register_of(const std::string& name)
 
 class Inference {
 public:
-    Inference(Draft& draft, DebugTypes* debug) : draft_(draft), script_(draft.script), debug_(debug)
+    Inference(Draft& draft, DebugTypes* debug, bool compares_to_boolean)
+        : draft_(draft), script_(draft.script), debug_(debug), compares_to_boolean_(compares_to_boolean)
     {
         known_.resize(script_.maps.size());
     }
@@ -220,11 +221,29 @@ private:
         }
     }
 
-    // An enum's constants and other numbers together are numbers.
+    // An enum's constants and other numbers together are numbers, and so are what is true or false and others.
     static void mix(ShapePtr& shape, const ShapePtr& other)
     {
-        if (shape && shape->kind == Shape::Kind::enumeration && (!other || other->name != shape->name))
+        const bool has_words =
+            shape && (shape->kind == Shape::Kind::enumeration || shape->kind == Shape::Kind::boolean);
+        if (has_words && (!other || other->kind != shape->kind || other->name != shape->name))
             shape = integer_shape(8, true);
+    }
+
+    static bool is_comparison(Operator op)
+    {
+        switch (op) {
+        case Operator::logical_or:
+        case Operator::logical_and:
+        case Operator::logical_not:
+        case Operator::equal:
+        case Operator::not_equal:
+        case Operator::less:
+        case Operator::less_equal:
+        case Operator::greater:
+        case Operator::greater_equal: return true;
+        default: return false;
+        }
     }
 
     void resolve(Expression& e)
@@ -324,11 +343,27 @@ private:
             return;
         }
         case Value::arg:
-            if (!e.text.empty() && of_function())
+            if (e.real)
+                make_real(e, e.real);
+            else if (!e.text.empty() && of_function())
                 named_argument(e);
             return;
+        case Value::retval: { // as the function's declaration has it
+            const bool is_one = debug_ && clause_->probes.size() == 1 && clause_->probes[0].kind == Probe::Kind::exit;
+            const ShapePtr known = is_one && !e.real ? debug_->result(clause_->probes[0]) : nullptr;
+            if (known && known->kind == Shape::Kind::real)
+                make_real(e, known->size);
+            return;
+        }
         default: return;
         }
+    }
+
+    static void make_real(Expression& e, size_t size)
+    {
+        e.real = unsigned(size);
+        e.type.kind = ValueKind::shown;
+        e.type.shape = real_shape(size);
     }
 
     bool of_function() const { return !clause_->probes.empty() && clause_->probes[0].kind == Probe::Kind::entry; }
@@ -367,9 +402,21 @@ private:
                 kernel_only(e.where,
                             fmt::format("{} is not passed in a register that integers have, or {} before it is not",
                                         e.text, each->name));
-        const auto index =
-            unsigned(std::count_if(known->begin(), found, [](const DebugTypes::Parameter& p) { return !p.is_float; }));
+        const bool is_real = found->is_float;
+        const auto index = unsigned(std::count_if(
+            known->begin(), found, [&](const DebugTypes::Parameter& p) { return p.is_float == is_real; }));
         const unsigned in_registers = register_arguments(own_arch);
+        constexpr auto vectors = 8; // of both ABIs
+        const auto reals = std::count_if(known->begin(), known->end(), [](const auto& p) { return p.is_float; });
+        const bool has_other = std::any_of(known->begin(), found, [](const auto& p) { return p.is_float && !p.shape; });
+        if ((is_real || index >= in_registers) && (reals > vectors || has_other))
+            kernel_only(e.where,
+                        fmt::format("where {} is, behind so many floating-point numbers, is not known here", e.text));
+        if (is_real) {
+            e.argument = index;
+            e.text.clear();
+            return make_real(e, found->shape->size);
+        }
         const ShapePtr shape = found->shape;
         e.on_stack = index >= in_registers;
         e.argument = e.on_stack ? index - in_registers : index;
@@ -385,7 +432,8 @@ private:
             e.type.is_signed = e.operands[1].type.is_signed && e.operands[2].type.is_signed;
             return;
         }
-        if (e.op == Operator::contains)
+        if (e.op == Operator::contains
+            || (compares_to_boolean_ && is_comparison(e.op) && e.number == 0)) // strncmp() is no comparison
             e.type.shape = bool_shape();
         if (e.op == Operator::length || e.op == Operator::contains)
             return;
@@ -404,9 +452,22 @@ private:
                 e.type.shape = shape;
             }
         }
+        if (is_comparison(e.op) && e.operands.size() == 2)
+            for (size_t i = 0; i < 2; ++i)
+                if (const auto number = e.operands[1 - i].type.is_real() ? literal(e.operands[i]) : std::nullopt)
+                    e.operands[i] = real_of(double(*number), e.operands[i].where);
         e.type.is_signed = e.sign ? *e.sign : e.operands[0].type.is_signed;
         if (!e.sign && e.operands.size() == 2 && e.op != Operator::shift_left && e.op != Operator::shift_right)
             e.type.is_signed = e.type.is_signed && e.operands[1].type.is_signed;
+    }
+
+    // 2, -2
+    static std::optional<int64_t> literal(const Expression& e)
+    {
+        if (e.kind == Kind::operation && e.op == Operator::negate && e.operands[0].kind == Kind::number
+            && e.operands[0].type.kind == ValueKind::integer)
+            return -e.operands[0].number;
+        return e.kind == Kind::number && e.type.kind == ValueKind::integer ? std::optional(e.number) : std::nullopt;
     }
 
     size_t size_at(const ShapePtr& pointer, Span where)
@@ -416,6 +477,8 @@ private:
 
     ShapePtr complete(const ShapePtr& shape, Span where)
     {
+        if (shape->kind == Shape::Kind::array && shape->of->kind == Shape::Kind::record && shape->of->size == 0)
+            return array_shape(complete(shape->of, where), shape->count);
         if (shape->kind != Shape::Kind::record || !shape->members.empty() || shape->size != 0)
             return shape;
         if (const auto declared = draft_.records.find(shape->name); declared != draft_.records.end())
@@ -531,6 +594,15 @@ private:
             e = part(std::move(of), size_t(index.number), integer_shape(1, true), where);
             return;
         }
+        if (index.kind == Kind::operation && index.operands.size() == 2 && index.operands[0].kind == Kind::number
+            && index.operands[1].kind == Kind::number
+            && (index.op == Operator::add || index.op == Operator::subtract || index.op == Operator::multiply)) {
+            const uint64_t left = uint64_t(index.operands[0].number), right = uint64_t(index.operands[1].number);
+            index = number_of(int64_t(index.op == Operator::add            ? left + right
+                                          : index.op == Operator::subtract ? left - right
+                                                                           : left * right),
+                              index.where);
+        }
         if (of.type.is(Shape::Kind::tuple) && index.kind == Kind::number) { // $t[1] is $t.1
             e.text = std::to_string(index.number);
             e.operands.pop_back();
@@ -544,15 +616,6 @@ private:
         if (!of.type.shape->of)
             fail(of.where, "a pointer to void has no elements");
         const ShapePtr shape = complete(of.type.shape->of, where);
-        if (index.kind == Kind::operation && index.operands.size() == 2 && index.operands[0].kind == Kind::number
-            && index.operands[1].kind == Kind::number
-            && (index.op == Operator::add || index.op == Operator::subtract || index.op == Operator::multiply)) {
-            const uint64_t left = uint64_t(index.operands[0].number), right = uint64_t(index.operands[1].number);
-            index = number_of(int64_t(index.op == Operator::add            ? left + right
-                                          : index.op == Operator::subtract ? left - right
-                                                                           : left * right),
-                              index.where);
-        }
         const bool is_known = index.kind == Kind::number;
         if (is_array && is_known && of.type.shape->count != 0
             && (index.number < 0 || uint64_t(index.number) >= of.type.shape->count))
@@ -611,6 +674,16 @@ private:
             found.where = where;
             e = std::move(found);
         };
+        if (shape->kind == Shape::Kind::real)
+            return as(to_real(std::move(of), shape, where));
+        if (of.type.is_real() && shape->is_integer()) {
+            const size_t size = of.type.shape->size;
+            Expression whole = operation_of(Operator::truncate, std::move(of), where);
+            whole.number = int64_t(size);
+            whole.type.is_signed = true;
+            whole.sign = true;
+            return as(to_size(std::move(whole), shape));
+        }
         if (shape->kind == Shape::Kind::boolean)
             return as(with_shape(operation_of(Operator::not_equal, std::move(of), number_of(0, where), where), shape));
         if (shape->is_integer() && of.type.kind == ValueKind::bytes
@@ -656,6 +729,23 @@ private:
         of.type.shape = plain_shape(shape->kind, size);
         of.type.kind = ValueKind::bytes;
         as(Expression(std::move(of)));
+    }
+
+    // (double)retval and (double)arg0 of a usdt probe: the result or the argument that is a floating-point number. (float)x0: the register's lower half.
+    Expression to_real(Expression of, const ShapePtr& shape, Span where)
+    {
+        const bool is_of_usdt = clause_->probes.empty() || clause_->probes[0].kind == Probe::Kind::usdt;
+        const bool is_own = of.kind == Kind::value
+            && (of.value == Value::retval || (of.value == Value::arg && (of.real || is_of_usdt)));
+        if (is_own)
+            make_real(of, shape->size);
+        else if (of.kind == Kind::number && of.type.kind == ValueKind::integer && shape->size == sizeof(double))
+            of = real_of(double(of.number), where);
+        else if (!of.type.is_real() || of.type.shape->size != shape->size)
+            kernel_only(
+                of.where,
+                "a cast to a floating-point number is of a result, of an argument that is one, and of a literal here");
+        return of;
     }
 
     // args: all of a function's, or of a probe's that says their names.
@@ -746,6 +836,7 @@ private:
     Draft& draft_;
     Script& script_;
     DebugTypes* const debug_;
+    const bool compares_to_boolean_;
     Clause* clause_ = nullptr;
     std::vector<bool> known_; // maps that something assigns
     std::vector<bool> set_;   // variables of the clause
@@ -754,9 +845,9 @@ private:
 
 } // namespace
 
-void infer(Draft& draft, DebugTypes* debug)
+void infer(Draft& draft, DebugTypes* debug, bool compares_to_boolean)
 {
-    Inference(draft, debug).run();
+    Inference(draft, debug, compares_to_boolean).run();
 }
 
 } // namespace fastsdt::engine

@@ -3,6 +3,7 @@
 #pragma once
 #include "script/script.h"
 
+#include <bit>
 #include <utility>
 
 namespace fastsdt::engine {
@@ -21,6 +22,15 @@ inline Expression number_of(int64_t number, Span where)
     return made(Expression::Kind::number, where, [&](Expression& e) {
         e.number = number;
         e.type.is_signed = true;
+    });
+}
+
+inline Expression real_of(double number, Span where)
+{
+    return made(Expression::Kind::number, where, [&](Expression& e) {
+        e.number = std::bit_cast<int64_t>(number);
+        e.type.kind = ValueKind::shown;
+        e.type.shape = real_shape(sizeof number);
     });
 }
 

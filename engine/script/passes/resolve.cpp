@@ -10,27 +10,34 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 #include <iterator>
 #include <limits>
 
 namespace fastsdt::engine {
 namespace {
 
+constexpr int64_t most_cat_bytes = int64_t(1) << 30;
+
 class Resolver : Values {
 public:
     Resolver(const ast::Script& written, const std::vector<std::string>& parameters) : Values(written, parameters) {}
 
-    Draft run()
+    Draft run(const Surroundings& around)
     {
         draft_.script.source = written_.source;
         draft_.script.parameters = written_.parameters;
         draft_.records = written_.records;
+        draft_.script.has_lines = around.is_newer; // show_debug_info
         for (const ast::Script::Setting& each : written_.settings)
             setting(each);
+        for (const auto& [name, text] : around.settings)
+            setting(name, text);
         for (const ast::Clause& clause : written_.clauses)
             if (!clause.probes.empty()) // an error was in its first one
                 this->clause(clause);
         refuse_unknown_options();
+        settle_stack_form();
         for (const ast::MapSize& each : written_.sizes)
             size(each);
         return std::move(draft_);
@@ -48,13 +55,34 @@ private:
         draft_.script.unused.push_back(written.map);
     }
 
+    // One of the environment's, where it means something here.
+    void setting(const std::string& name, const std::string& text)
+    {
+        const char* const end = text.data() + text.size();
+        if (name == "stack_mode")
+            stack_form(text, nowhere, true);
+        else if (name == "dummy_ts_map")
+            draft_.script.clock_map = text;
+        else if (uint64_t bytes = 0; name == "max_cat_bytes" && std::from_chars(text.data(), end, bytes).ptr == end)
+            draft_.script.cat_bytes = std::min<uint64_t>(bytes, most_cat_bytes);
+    }
+
     // What a setting of bpftrace's means here. Most are of BPF and of how bpftrace finds things: they change no result.
     void setting(const ast::Script::Setting& setting)
     {
-        static constexpr std::array<std::string_view, 15> of_bpf = {
-            "cache_user_symbols", "cpp_demangle",  "lazy_symbolication", "license",       "log_size",
-            "max_ast_nodes",      "max_bpf_progs", "max_cat_bytes",      "max_probes",    "max_type_res_iterations",
-            "on_stack_limit",     "perf_rb_pages", "show_debug_info",    "symbol_source", "use_blazesym"};
+        static constexpr std::array<std::string_view, 13> of_bpf = {"cache_user_symbols",
+                                                                    "cpp_demangle",
+                                                                    "lazy_symbolication",
+                                                                    "license",
+                                                                    "log_size",
+                                                                    "max_ast_nodes",
+                                                                    "max_bpf_progs",
+                                                                    "max_probes",
+                                                                    "max_type_res_iterations",
+                                                                    "on_stack_limit",
+                                                                    "perf_rb_pages",
+                                                                    "symbol_source",
+                                                                    "use_blazesym"};
         const Expression value = setting.value && !std::holds_alternative<ast::Word>(setting.value->node)
             ? this->value(*setting.value)
             : Expression();
@@ -71,9 +99,17 @@ private:
         if (name == "missing_probes")
             return missing(word ? word->word : value.text, setting.where);
         if (name == "stack_mode")
-            return stack_form(word ? word->word : value.text, setting.where);
+            return stack_form(word ? word->word : value.text, setting.where, true);
+        if (name == "show_debug_info") {
+            draft_.script.has_lines = word ? word->word != "false" && word->word != "disable" : value.number != 0;
+            return;
+        }
+        if (name == "max_cat_bytes" && value.kind == Expression::Kind::number && value.number >= 0) {
+            draft_.script.cat_bytes = size_t(std::min<int64_t>(value.number, most_cat_bytes));
+            return;
+        }
         const bool is_usual = (name == "max_strlen" && value.number == int64_t(string_size))
-            || (name == "max_map_keys" && value.number <= 4096);
+            || (name == "max_map_keys" && value.number <= bpftrace_keys);
         if (is_usual || std::find(of_bpf.begin(), of_bpf.end(), name) != of_bpf.end() || name.starts_with("unstable_"))
             return;
         if (name == "max_strlen" || name == "max_map_keys" || name == "str_trunc_trailer")
@@ -180,6 +216,8 @@ private:
                 return;
             }
         const auto* const call = std::get_if<ast::Call>(&value.node);
+        if (call && !node.op && call->name == "tseries")
+            return time_series(to, map, node.target.where, *call, where);
         const AggregationWord* const aggregation = call && !node.op ? aggregation_of(call->name) : nullptr;
         const bool adds = node.op == Operator::add || node.op == Operator::subtract;
         Statement made = statement(aggregation ? Statement::Kind::update
@@ -205,6 +243,57 @@ private:
         }
         put(to, std::move(made), std::move(update));
     }
+
+    // @m[keys] = tseries(VALUE, INTERVAL, COUNT, "avg"): @m[keys, now / INTERVAL] = avg(VALUE); without the last one
+    // what was assigned last in each interval. The tool prints COUNT of them, and forgets the older ones.
+    void time_series(std::vector<Statement>& to, const ast::MapAt& map, Span map_where, const ast::Call& call,
+                     Span where)
+    {
+        constexpr int64_t most_intervals = 1'000'000;
+        std::vector<Expression> given = values(call.arguments);
+        if (given.size() < 3 || given.size() > 4 || given[1].kind != Expression::Kind::number
+            || given[2].kind != Expression::Kind::number
+            || (given.size() == 4 && given[3].kind != Expression::Kind::text))
+            fail(call.word, "tseries() is tseries(VALUE, INTERVAL, COUNT) or tseries(VALUE, INTERVAL, COUNT, \"avg\")");
+        const Map::Series series{given[1].number, given[2].number};
+        if (series.interval <= 0)
+            fail(given[1].where, "an interval is some nanoseconds: 100ms");
+        if (series.count <= 0 || series.count > most_intervals)
+            fail(given[2].where, fmt::format("1 to {} intervals are kept", most_intervals));
+        const AggregationWord* const by = given.size() == 4 ? aggregation_of(given[3].text) : nullptr;
+        if (given.size() == 4 && (!by || by->arguments != 1 || by->kind == MapKind::hist || by->kind == MapKind::stats))
+            fail(given[3].where, "an interval's values are aggregated by avg, max, min or sum");
+        Statement made = statement(by ? Statement::Kind::update : Statement::Kind::assign, where);
+        made.map = map_of(map, map_where);
+        made.keys = values(map.keys);
+        made.keys.push_back(operation_of(Operator::divide, clock(where), number_of(series.interval, where), where));
+        Map& of = draft_.script.maps[made.map];
+        if (of.series && *of.series != series)
+            fail(where, fmt::format("{} has other intervals elsewhere", of.name));
+        of.series = series;
+        Expression value = cast_to({integer_shape(8, true), nullptr}, std::move(given[0]), where);
+        Update update;
+        update.is_series = true;
+        if (by) {
+            update.kind = by->kind;
+            update.function = call.word;
+            update.arguments.push_back(std::move(value));
+        } else {
+            made.value = std::move(value);
+        }
+        put(to, std::move(made), std::move(update));
+    }
+
+    // Nanoseconds since 1970, as the clocks agree now: intervals of a second begin with one.
+    Expression clock(Span where)
+    {
+        if (draft_.script.clock_map.empty())
+            return operation_of(Operator::add, builtin(Value::nsecs, where), number_of(boot_, where), where);
+        const ast::MapAt map{draft_.script.clock_map, {}};
+        return engine::made(Expression::Kind::map, where, [&](Expression& e) { e.map = map_of(map, where); });
+    }
+
+    const int64_t boot_ = nanoseconds(CLOCK_REALTIME) - nanoseconds(CLOCK_BOOTTIME);
 
     void aggregate(Update& update, const AggregationWord& function, const ast::Call& call, Span where)
     {
@@ -368,6 +457,8 @@ private:
     void call(std::vector<Statement>& to, const ast::Call& node, Span where)
     {
         const std::string& name = node.name;
+        if (name == "assert")
+            return assert_that(to, node, where);
         const auto kind = statement_of(name);
         if (!kind) {
             if (is_elsewhere(name, Elsewhere::function))
@@ -381,6 +472,23 @@ private:
         Statement made = statement(*kind, where);
         fill(made, node);
         put(to, std::move(made));
+    }
+
+    // assert(CONDITION, "what"): if (!CONDITION) { errorf("assert failed: what"); exit(1) }
+    void assert_that(std::vector<Statement>& to, const ast::Call& node, Span where)
+    {
+        const std::vector<Expression> given = values(node.arguments);
+        if (given.size() != 2 || given[1].kind != Expression::Kind::text)
+            fail(where, "assert() is assert(CONDITION, \"what it means\")");
+        Statement failed = statement(Statement::Kind::branch, where);
+        failed.value = operation_of(Operator::logical_not, given[0], where);
+        Statement says = statement(Statement::Kind::printf, where), ends = statement(Statement::Kind::exit, where);
+        says.text = "ERROR";
+        says.format.emplace_back().text = fmt::format("assert failed: {}", given[1].text);
+        ends.values.push_back(number_of(1, where));
+        put(failed.then, std::move(says));
+        put(failed.then, std::move(ends));
+        put(to, std::move(failed));
     }
 
     void fill(Statement& statement, const ast::Call& node)
@@ -439,10 +547,11 @@ private:
         if (statement.kind == Statement::Kind::print)
             for (uint32_t* limit : {&statement.top, &statement.div})
                 if (next < node.arguments.size()) {
-                    const auto* const number = std::get_if<ast::Number>(&node.arguments[next].node);
-                    if (!number || number->value > std::numeric_limits<int32_t>::max())
+                    const Expression number = value(node.arguments[next]);
+                    if (number.kind != Expression::Kind::number || number.type.kind != ValueKind::integer
+                        || number.number < 0 || number.number > std::numeric_limits<int32_t>::max())
                         fail(node.arguments[next].where, "print(@map, TOP, DIV) wants numbers");
-                    *limit = static_cast<uint32_t>(number->value);
+                    *limit = static_cast<uint32_t>(number.number);
                     ++next;
                 }
         if (next < node.arguments.size())
@@ -517,9 +626,9 @@ private:
 
 } // namespace
 
-Draft resolve(const ast::Script& script, const std::vector<std::string>& parameters)
+Draft resolve(const ast::Script& script, const std::vector<std::string>& parameters, const Surroundings& around)
 {
-    return Resolver(script, parameters).run();
+    return Resolver(script, parameters).run(around);
 }
 
 } // namespace fastsdt::engine

@@ -45,6 +45,7 @@ Expression plus(Expression address, size_t offset)
 ValueKind kind_of(const Shape& shape)
 {
     return shape.is_number()              ? ValueKind::integer
+        : shape.kind == Shape::Kind::real ? ValueKind::shown
         : shape.kind == Shape::Kind::text ? ValueKind::string
                                           : ValueKind::bytes;
 }

@@ -84,6 +84,13 @@ bool is_digits(std::string_view text)
 
 } // namespace
 
+int64_t Values::nanoseconds(clockid_t clock)
+{
+    timespec time{};
+    clock_gettime(clock, &time);
+    return int64_t(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+}
+
 Values::Values(const ast::Script& written, const std::vector<std::string>& parameters) : written_(written)
 {
     for (const std::string& each : parameters)
@@ -224,6 +231,10 @@ Expression Values::value(const ast::Number& node, Span where)
         found.type.shape = integer_shape(8, false);
     return found;
 }
+Expression Values::value(const ast::Real& node, Span where)
+{
+    return real_of(node.value, where);
+}
 Expression Values::value(const ast::Text& node, Span where)
 {
     return made(Expression::Kind::text, where, [&](Expression& e) { e.text = node.value; });
@@ -245,6 +256,8 @@ Expression Values::value(const ast::VariableOf& node, Span where)
 }
 Expression Values::value(const ast::Prefix& node, Span where)
 {
+    if (const auto* const real = std::get_if<ast::Real>(&node.of->node); real && node.op == Operator::negate)
+        return real_of(-real->value, where);
     return operation_of(node.op, value(*node.of), where);
 }
 Expression Values::value(const ast::Infix& node, Span where)
@@ -289,8 +302,38 @@ Expression Values::value(const ast::Step& node, Span where)
         e.operands.push_back(value(*node.of));
     });
 }
+// config().NAME: what is true of this script.
+std::optional<Expression> Values::setting(const ast::Member& node, Span where) const
+{
+    const auto* const call = std::get_if<ast::Call>(&node.of->node);
+    const auto* const word = std::get_if<ast::Word>(&node.of->node);
+    if (!(call && call->name == "config" && call->arguments.empty()) && !(word && word->word == "__builtin_config"))
+        return std::nullopt;
+    const Script& script = draft_.script;
+    if (node.name == "max_strlen")
+        return number_of(string_size, where);
+    if (node.name == "max_map_keys")
+        return number_of(bpftrace_keys, where);
+    if (node.name == "max_cat_bytes")
+        return number_of(int64_t(script.cat_bytes), where);
+    if (node.name == "print_maps_on_exit")
+        return number_of(script.prints_maps, where);
+    if (node.name == "show_debug_info")
+        return number_of(script.has_lines, where);
+    if (node.name == "cpp_demangle")
+        return number_of(1, where);
+    if (node.name == "stack_mode")
+        return value(ast::Text{std::string(word_of(usual_form_.value_or(StackForm::bpftrace)))}, where);
+    fail(where,
+         fmt::format("{}: config() tells max_strlen, max_map_keys, max_cat_bytes, print_maps_on_exit, "
+                     "show_debug_info, cpp_demangle and stack_mode",
+                     node.name));
+}
+
 Expression Values::value(const ast::Member& node, Span where)
 {
+    if (auto known = setting(node, where))
+        return *std::move(known);
     return made(Expression::Kind::member, where, [&](Expression& e) {
         e.number = node.is_arrow ? 1 : 0;
         e.text = node.name;
@@ -376,10 +419,19 @@ Expression Values::value(const ast::Word& node, Span where)
             return argument(word, kind, where);
     if (macro_for({word, {}, where}, where))
         return *expand({word, {}, where}, where, true);
+    if (word.size() == 2 && word[0] == 'x' && word[1] >= '0' && word[1] <= '7') { // of a vector register
+        Expression found = builtin(Value::arg, where);
+        found.argument = unsigned(word[1] - '0');
+        found.real = sizeof(double);
+        draft_.script.beyond_bpftrace = word;
+        return found;
+    }
     if (const auto known = builtin_of(word)) {
         Expression found = builtin(*known, where);
-        if (*known == Value::stack)
+        if (*known == Value::stack) {
             found.argument = most_stack_frames;
+            plain_stack_ = where;
+        }
         return found;
     }
     if (is_elsewhere(word, Elsewhere::value))
@@ -451,11 +503,13 @@ Expression Values::value(const ast::Call& node, Span where)
             fail(node.word, fmt::format("{}() is no value; a map is assigned it: @ = {}(...)", word, word));
         unknown(word, node.word);
     }
-    if (function->function == Function::str && node.arguments.size() == 1)
-        if (auto text = parameter_text(node.arguments[0], where))
+    if (function->function == Function::str)
+        if (auto text = known_text(node, where))
             return *std::move(text);
-    if (function->function == Function::ustack)
+    if (function->function == Function::ustack || function->function == Function::dw_ustack)
         return frames(node, where);
+    if (function->function == Function::config)
+        fail(where, fmt::format("config() is {}", function->usage));
     if (function->function == Function::has_key || function->function == Function::len)
         return of_map(*function, node, where);
     if (function->function == Function::nsecs)
@@ -496,6 +550,7 @@ Expression Values::call(const FunctionWord& function, const std::string& word, s
     }
     case Function::usym: return shown(std::move(given[0]), plain_shape(Shape::Kind::symbol, 8));
     case Function::strerror: return shown(std::move(given[0]), plain_shape(Shape::Kind::error, 8));
+    case Function::signal_name: return shown(std::move(given[0]), plain_shape(Shape::Kind::signal, 8));
     case Function::strftime:
         want_text(0);
         return shown(std::move(given[1]), plain_shape(Shape::Kind::time, 8, given[0].text));
@@ -520,7 +575,9 @@ Expression Values::call(const FunctionWord& function, const std::string& word, s
     case Function::has_key: // they look at what was written
     case Function::len:
     case Function::nsecs:
-    case Function::ustack: break;
+    case Function::ustack:
+    case Function::dw_ustack:
+    case Function::config: break;
     }
     throw std::logic_error("no such function");
 }
@@ -537,6 +594,7 @@ Expression Values::of_map(const FunctionWord& function, const ast::Call& node, S
         e.map = map_of(*map, node.arguments[0].where);
         if (has) {
             e.operands = keys_of(node.arguments[1]);
+            e.number = 1;
             e.type.shape = bool_shape();
         }
     });
@@ -582,7 +640,7 @@ Expression Values::option(const FunctionWord& function, std::vector<Expression> 
         return usual;
     const std::string& text = found->second;
     const auto refuse = [&](std::string_view what) {
-        fail(where, fmt::format("program command line option --{} invalid {} (value: {})", name, what, text));
+        fail(nowhere, fmt::format("program command line option --{} invalid {} (value: {})", name, what, text));
     };
     if (usual.kind == Expression::Kind::text) {
         usual.text = text;
@@ -611,12 +669,13 @@ void Values::refuse_unknown_options() const
     for (const auto& [name, text] : options_)
         if (!expected_.contains(name))
             unknown += (unknown.empty() ? "--" : ", --") + name;
+    if (unknown.empty())
+        return;
     for (const auto& [name, what] : expected_)
-        all += (all.empty() ? "--" : ", --") + name;
-    if (!unknown.empty())
-        fail({0, 0},
-             fmt::format("unexpected program command line options: {}; {}", unknown,
-                         all.empty() ? "the script has no getopt()" : "expected program options: " + all));
+        all += fmt::format("{}--{}{}", expected_.size() > 1 ? "\n" : " ", name, what.empty() ? "" : ": " + what);
+    ScriptError error(nowhere, "unexpected program command line options: " + unknown);
+    error.hint = all.empty() ? "the script has no getopt()" : "expected program options:" + all;
+    throw ScriptError(error);
 }
 
 // nsecs(boot), nsecs(monotonic), nsecs(tai): clocks that go alike, but for what they count from.
@@ -632,15 +691,10 @@ Expression Values::clock_value(const FunctionWord& function, const ast::Call& no
                                             : std::nullopt;
     if (!clock || node.arguments.size() > 1)
         fail(node.arguments.back().where, fmt::format("nsecs() is {}", function.usage));
-    const auto now = [](clockid_t of) {
-        timespec time{};
-        clock_gettime(of, &time);
-        return int64_t(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
-    };
     if (*clock == CLOCK_BOOTTIME)
         return builtin(Value::nsecs, where);
     return operation_of(Operator::add, builtin(Value::nsecs, where),
-                        number_of(now(*clock) - now(CLOCK_BOOTTIME), where), where);
+                        number_of(nanoseconds(*clock) - nanoseconds(CLOCK_BOOTTIME), where), where);
 }
 
 // One key, or a tuple of keys.
@@ -667,6 +721,24 @@ Expression Values::text_at(std::vector<Expression> given, Span where)
     return found;
 }
 
+// str($1), str($1, LENGTH), and the empty str(0) of the tool.
+std::optional<Expression> Values::known_text(const ast::Call& node, Span where)
+{
+    if (node.arguments.empty() || node.arguments.size() > 2)
+        return std::nullopt;
+    const auto* const address = std::get_if<ast::Number>(&node.arguments[0].node);
+    if (address && address->value == 0 && !clause_->has_sites())
+        return value(ast::Text{""}, where);
+    std::optional<Expression> text = parameter_text(node.arguments[0], where);
+    if (text && node.arguments.size() == 2) {
+        const auto* const length = std::get_if<ast::Number>(&node.arguments[1].node);
+        if (!length)
+            fail(node.arguments[1].where, "the length of a parameter's text is a number");
+        text->text.resize(std::min<uint64_t>(text->text.size(), std::max<uint64_t>(length->value, 1) - 1));
+    }
+    return text;
+}
+
 // str($1), str($1 + N): the text of a parameter.
 std::optional<Expression> Values::parameter_text(const ast::Expr& of, Span where)
 {
@@ -688,17 +760,29 @@ std::optional<Expression> Values::parameter_text(const ast::Expr& of, Span where
     return found;
 }
 
-void Values::stack_form(std::string_view word, Span where)
+void Values::stack_form(std::string_view word, Span where, bool is_setting)
 {
-    const auto form = word == "bpftrace" ? std::optional(StackForm::bpftrace)
-        : word == "perf"                 ? std::optional(StackForm::perf)
-        : word == "raw"                  ? std::optional(StackForm::raw)
-                                         : std::nullopt;
+    std::optional<StackForm> form;
+    for (const StackForm each : {StackForm::bpftrace, StackForm::perf, StackForm::raw, StackForm::build_id})
+        if (word == word_of(each))
+            form = each;
     if (!form)
-        kernel_only(where, "a stack is bpftrace, perf or raw here: ustack, ustack(N), ustack(raw) or ustack(dwarf)");
-    if (draft_.script.stack_form.value_or(*form) != *form)
+        kernel_only(where,
+                    "a stack is bpftrace, perf, raw or build_id here: ustack, ustack(N), ustack(raw) or ustack(dwarf)");
+    if (is_setting) {
+        usual_form_ = form;
+        return;
+    }
+    if (own_form_.value_or(*form) != *form)
         kernel_only(where, "all stacks of a script have one form here");
-    draft_.script.stack_form = form;
+    own_form_ = form;
+}
+
+void Values::settle_stack_form()
+{
+    if (own_form_ && plain_stack_ && usual_form_.value_or(StackForm::bpftrace) != *own_form_)
+        kernel_only(*plain_stack_, "all stacks of a script have one form here");
+    draft_.script.stack_form = own_form_ ? own_form_ : usual_form_;
 }
 
 // ustack(), ustack(N), ustack(MODE), ustack(MODE, N)
@@ -707,24 +791,32 @@ Expression Values::frames(const ast::Call& node, Span where)
     Expression found = builtin(Value::stack, where);
     found.argument = most_stack_frames;
     size_t next = 0;
-    if (next < node.arguments.size())
+    const bool is_ustack = node.name == "ustack";
+    if (!is_ustack) { // dw_ustack()
+        found.unwinds = true;
+        draft_.script.beyond_bpftrace = "dw_ustack()";
+    }
+    if (next < node.arguments.size() && is_ustack)
         if (const auto* const mode = std::get_if<ast::Word>(&node.arguments[next].node)) {
             found.unwinds = mode->word == "dwarf";
             if (found.unwinds)
                 draft_.script.beyond_bpftrace = "ustack(dwarf)";
             else
-                stack_form(mode->word, node.arguments[next].where);
+                stack_form(mode->word, node.arguments[next].where, false);
             ++next;
         }
+    if (next == 0 || found.unwinds)
+        plain_stack_ = where;
     if (next < node.arguments.size()) {
         const Expression number = value(node.arguments[next]);
         if (number.kind != Expression::Kind::number || number.number < 1 || number.number > int64_t(most_stack_frames))
-            fail(node.arguments[next].where, fmt::format("ustack(N) wants a number from 1 to {}", most_stack_frames));
+            fail(node.arguments[next].where,
+                 fmt::format("{}(N) wants a number from 1 to {}", node.name, most_stack_frames));
         found.argument = static_cast<unsigned>(number.number);
         ++next;
     }
     if (next < node.arguments.size())
-        fail(node.arguments[next].where, fmt::format("ustack() is {}", function_of("ustack")->usage));
+        fail(node.arguments[next].where, fmt::format("{}() is {}", node.name, function_of(node.name)->usage));
     return found;
 }
 

@@ -6,6 +6,7 @@
 #include "script/parser.h"
 #include "script/passes/nodes.h"
 
+#include <ctime>
 #include <functional>
 #include <map>
 #include <optional>
@@ -15,6 +16,9 @@
 #include <vector>
 
 namespace fastsdt::engine {
+
+/// Keys of a map: bpftrace's max_map_keys, and what one of ours has room for whatever the keys are.
+inline constexpr int64_t bpftrace_keys = 4096;
 
 class Values {
 protected:
@@ -64,8 +68,10 @@ protected:
     }
     /// Of the command line, which getopt() has not asked for.
     void refuse_unknown_options() const;
-    /// Of all stacks of the script: `word` is bpftrace, perf or raw.
-    void stack_form(std::string_view word, Span where);
+    /// Of a stack of the script, or of all that say none themselves: `word` is bpftrace, perf, raw or build_id.
+    void stack_form(std::string_view word, Span where, bool is_setting);
+    /// When all stacks are known.
+    void settle_stack_form();
     Expression deletion(const ast::Call& node, Span where);
 
     /// The number of the map, also where it is a parameter of a macro.
@@ -85,6 +91,7 @@ protected:
     Expression value_of(const ast::Block& body, Span where);
     Expression cast_to(const ast::TypeName& type, Expression of, Span where);
     static Expression builtin(Value what, Span where);
+    static int64_t nanoseconds(clockid_t clock); ///< that it has now
     /// One key, or a tuple of keys.
     std::vector<Expression> keys_of(const ast::Expr& e);
 
@@ -116,6 +123,7 @@ private:
     std::string map_name(const std::string& name);
 
     static Expression value(const ast::Number& node, Span where);
+    static Expression value(const ast::Real& node, Span where);
     static Expression value(const ast::Text& node, Span where);
     Expression value(const ast::Parameter& node, Span where);
     Expression value(const ast::MapAt& node, Span where);
@@ -143,7 +151,9 @@ private:
     static Expression clock_value(const FunctionWord& function, const ast::Call& node, Span where);
     Expression of_map(const FunctionWord& function, const ast::Call& node, Span where);
     static Expression text_at(std::vector<Expression> given, Span where);
+    std::optional<Expression> known_text(const ast::Call& node, Span where);
     std::optional<Expression> parameter_text(const ast::Expr& of, Span where);
+    std::optional<Expression> setting(const ast::Member& node, Span where) const;
     Expression frames(const ast::Call& node, Span where);
 
     std::vector<std::string> parameters_;         // $1, $2
@@ -151,6 +161,8 @@ private:
     std::map<std::string, std::string> expected_; // that getopt() asks for, with what it says of them
     std::map<std::string, size_t> maps_;
     size_t expanded_ = 0;
+    std::optional<StackForm> usual_form_, own_form_; // by a setting; that ustack(FORM) has
+    std::optional<Span> plain_stack_;                // one that has no form of its own
 };
 
 } // namespace fastsdt::engine
