@@ -32,6 +32,7 @@ AFFECTED = [
     ("fastprobe/", "fastprobe", PLUGINS),
     ("gcc-plugin/", "fastprobe", PLUGINS),
     ("llvm-pass/", "fastprobe", PLUGINS),
+    ("share/", "share", ENGINE),
     ("python/", "python", ENGINE),
     ("rust/", "rust", ENGINE),
     ("bench/", "bench", ""),

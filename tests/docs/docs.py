@@ -248,6 +248,17 @@ def on_x86():
     need(os.uname().machine == "x86_64", "fastsdt-trace --engine user: x86-64 only")
 
 
+def ready_tool(text):
+    """The first line that is shown is what BEGIN of the tool prints. tests/share has the rest."""
+    on_x86()
+    command, shown = text.split("\n", 1)
+    name, parameters = re.search(r"(\w+\.bt)((?: \w+)*)", command).groups()
+    begin = re.search(r"^BEGIN\n\{.*?^\}\n", open(f"{source}/share/tools/{name}").read(), re.M | re.S)[0]
+    open(name, "w").write("config = { print_maps_on_exit = false; }\n" + begin)
+    code, output = shell(f"fastsdt-trace {name}{parameters}")
+    return None if code == 0 and output.split("\n")[0] == shown.split("\n")[0] else f"{command}: exit status {code}: {output}"
+
+
 def timelines():
     on_x86()
     with_plugin()()
@@ -356,6 +367,10 @@ cc -O2 -g -Iinclude src/shop.c -o shop"""),
     "docs/tracing.md": {
         "fastsdt-trace -e": run(want=on_x86, setup="cc -O2 -Iinclude examples/hello.c -o app"),
         "fastsdt-trace top": run(want=timelines, setup=f"cc -O2 -Iinclude examples/hello.c -o app; {traced_functions}")},
+    "docs/tools.md": {
+        "fastsdt-trace /usr/share": elsewhere("tests/share/libraries.sh", says=["gethostlatency.bt", "--ms="]),
+        "$ fastsdt-trace ": ready_tool,
+        "$ USE_ZEND_DTRACE=1 fastsdt-trace ": ready_tool},
     "docs/unmodified-programs.md": {
         "fastsdt-trace -e": run(want=on_x86),
         "fastsdt-trace latency ./server:main.handle": elsewhere("tests/engine/go.sh", says=['"main.(*server).add"'])},
