@@ -306,6 +306,13 @@ void Session::give_to_kernel()
     options_.kernel->start();
 }
 
+size_t Session::sites_for(bpf::Kernel& kernel) const
+{
+    const std::vector<SiteState> states = kernel.can(view_.pid(), fresh_, view_.mappings());
+    return size_t(std::count_if(states.begin(), states.end(),
+                                [](const SiteState& each) { return each.state == State::by_kernel; }));
+}
+
 Session::Preview Session::preview()
 {
     Preview preview;

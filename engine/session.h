@@ -70,6 +70,8 @@ public:
         Cost cost;               ///< of these, all together
     };
     Preview preview();
+    /// How many of the same sites the kernel's engine could have, if it had all of them.
+    size_t sites_for(bpf::Kernel& kernel) const;
 
     void arm();           ///< all sites that are matched, and again those that have lost their jump
     void match_again();   ///< after modules came or went

@@ -204,18 +204,14 @@ Context Kernel::context_for(pid_t pid)
     return context;
 }
 
-std::vector<SiteState> Kernel::attach(pid_t pid, std::span<const Site> sites, const std::vector<Mapping>& mappings)
+// What is to be attached where, and the sites of which nothing is.
+Kernel::Plan Kernel::plan(pid_t pid, std::span<const Site> sites, const std::vector<Mapping>& mappings)
 {
-    std::vector<SiteState> states(sites.size());
-    if (names_.shows && !options_.everyone)
-        names_.of(pid, mappings);
+    Plan plan;
+    std::vector<SiteState>& states = plan.states;
+    states.resize(sites.size());
+    std::set<Attached> planned;
     const Context context = context_for(pid);
-    struct Group {
-        std::vector<Target> targets;
-        std::vector<uint64_t> cookies;
-        std::vector<size_t> sites;
-    };
-    std::map<std::tuple<std::string, bool, const Made*>, Group> groups;
     const auto want = [&](size_t i, const Site& site, uint64_t address, bool on_return) {
         const auto place = place_of(pid, site, address, mappings);
         if (!place) {
@@ -231,9 +227,11 @@ std::vector<SiteState> Kernel::attach(pid_t pid, std::span<const Site> sites, co
             states[i] = made.why;
             return;
         }
-        if (!attached_.emplace(site.device, site.inode, place->target.file_offset, on_return, &made).second)
+        const Attached what{site.device, site.inode, place->target.file_offset, on_return, &made};
+        if (attached_.contains(what) || !planned.insert(what).second)
             return;
-        Group& group = groups[{place->target.path, on_return, &made}];
+        Group& group = plan.groups[{place->target.path, on_return, &made}];
+        group.places.push_back(what);
         group.targets.push_back(place->target);
         group.targets.back().on_return = on_return;
         group.cookies.push_back(cookie_of(site));
@@ -265,6 +263,19 @@ std::vector<SiteState> Kernel::attach(pid_t pid, std::span<const Site> sites, co
             want(i, site, site.address, true);
         }
     }
+    return plan;
+}
+
+std::vector<SiteState> Kernel::can(pid_t pid, std::span<const Site> sites, const std::vector<Mapping>& mappings)
+{
+    return plan(pid, sites, mappings).states;
+}
+
+std::vector<SiteState> Kernel::attach(pid_t pid, std::span<const Site> sites, const std::vector<Mapping>& mappings)
+{
+    if (names_.shows && !options_.everyone)
+        names_.of(pid, mappings);
+    auto [groups, states] = plan(pid, sites, mappings);
     // Of probes at one instruction the kernel runs the one that was attached last first (consumer_add() in kernel/events/uprobes.c). So what is to
     // happen last is attached first: exits before entries, as of a function that is nothing but a return, and later sites before earlier ones.
     std::vector<decltype(groups)::const_iterator> order;
@@ -281,10 +292,10 @@ std::vector<SiteState> Kernel::attach(pid_t pid, std::span<const Site> sites, co
         const Group& group = each->second;
         const std::vector<int> errors = link(made->program.get(), group.targets, group.cookies);
         for (size_t k = 0; k < errors.size(); ++k) {
-            if (errors[k] == 0)
+            if (errors[k] == 0) {
+                attached_.insert(group.places[k]);
                 continue;
-            const Site& site = sites[group.sites[k]];
-            attached_.erase({site.device, site.inode, group.targets[k].file_offset, on_return, made});
+            }
             states[group.sites[k]] = {State::not_in_kernel, 0,
                                       fmt::format("it refuses a uprobe there ({})", errno_name(errors[k]))};
         }

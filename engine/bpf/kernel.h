@@ -49,6 +49,8 @@ public:
     /// Puts probes on a process's sites. Their hits count from start() on. Sites that another process has of the same files are there already.
     /// @param mappings  of the process, of just now  @return  by site: State::by_kernel, or why not
     std::vector<SiteState> attach(pid_t pid, std::span<const Site> sites, const std::vector<Mapping>& mappings);
+    /// The same of sites that are not attached: State::by_kernel where attach() would try it.
+    std::vector<SiteState> can(pid_t pid, std::span<const Site> sites, const std::vector<Mapping>& mappings);
     void start();
     /// Nothing counts any more, and no probe is left.
     void stop();
@@ -79,6 +81,19 @@ private:
     };
     Context context_for(pid_t pid);
     const Made& program_for(const Context& context, const Site& site, uint64_t offset);
+    /// Device, inode, file offset, whether on return, and which program.
+    using Attached = std::tuple<std::string, uint64_t, uint64_t, bool, const Made*>;
+    struct Group { ///< of one program and one file
+        std::vector<Attached> places;
+        std::vector<Target> targets;
+        std::vector<uint64_t> cookies;
+        std::vector<size_t> sites;
+    };
+    struct Plan {
+        std::map<std::tuple<std::string, bool, const Made*>, Group> groups;
+        std::vector<SiteState> states;
+    };
+    Plan plan(pid_t pid, std::span<const Site> sites, const std::vector<Mapping>& mappings);
     std::vector<int> link(int program, const std::vector<Target>& targets, const std::vector<uint64_t>& cookies);
     fastsdt::Kernel& running();
     bool takes_nop10();
@@ -94,8 +109,7 @@ private:
     std::optional<BpfRing> ring_;
     std::map<std::string, Made> made_; // by program_key()
     std::vector<Descriptor> links_, events_;
-    /// Device, inode, file offset, whether on return, and which program.
-    std::set<std::tuple<std::string, uint64_t, uint64_t, bool, const Made*>> attached_;
+    std::set<Attached> attached_;
     std::map<pid_t, unsigned> joined_; // how often
     /// By a file's device and inode. Empty: one does no harm, as far as is known.
     std::map<std::pair<std::string, uint64_t>, std::string> why_no_return_probe_;

@@ -54,6 +54,11 @@ grep -qE '^sites 2 of 3 armed \(1 by the kernel, 1 has arg0 of a size that no in
 trace -e 'usdt:./mixed++:*:* { @[probe] = count(); }' -- ./mixed++
 expect "a pattern without arguments" "$status $(maps)" \
     "0 @[usdt:./mixed++:big:vector]: 10 @[usdt:./mixed++:t:narrow]: 10 @[usdt:./mixed++:t:wide]: 10"
+# What hits leave for each other stays on one engine: the one that has more of the sites.
+trace -e 'usdt:./mixed++:*:* { @last[tid] = arg0; } usdt:./mixed++:t:wide /@last[tid]/ { @by[ustack(dwarf, 1)] = count(); }' -- ./mixed++
+expect "most of them" "$status $(grep -c '^]: 10$' out) $(grep -c '^fastsdt-trace: engine user: .* can have 1 of the 3$' err) $(grep -c 'may do all' err)" "1 1 1 0"
+trace -e 'usdt:./mixed++:*:* { @last[tid] = arg0; } usdt:./mixed++:t:wide /@last[tid]/ { @by = sum(@last[tid]); }' -- ./mixed++
+expect "all but one" "$status $(grep '^@by' out) $(grep -c '^fastsdt-trace: engine kernel: ' err)" "1 @by: 55 1"
 # Each engine has one.
 trace -e 'usdt:./mixed++:t:wide, usdt:./mixed++:t:narrow { @[probe] = sum(arg0); }' -- ./mixed++
 expect "two probes" "$status $(maps)" "0 @[usdt:./mixed++:t:narrow]: 55 @[usdt:./mixed++:t:wide]: 55"

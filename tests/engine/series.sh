@@ -19,7 +19,7 @@ def draw(name, points, last, count):
         return
     low, high = min(points.values()), max(points.values())
     if low == high:
-        low, high = low - 1, high + 1
+        low, high = low - (low != 0), high + 1
     ends = " " * 13 + str(low) + str(high).rjust(53 - len(str(low)))
     print(f"{name}:\n{ends}\nhh:mm:ss.ms  |{'_' * 51}|")
     for at in range(min(points), last + 1):

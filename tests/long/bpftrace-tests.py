@@ -76,6 +76,7 @@ REASONS = {
     "call.ustack_with_inlined_funcs": "the outer frames are libc's, which have other names here",
     "call.tseries multiple": "bpftrace has 0 in an interval that its clock, which is 0 in this test, begins with",
     "json-output.multiple time series": "bpftrace has 0 in an interval that its clock, which is 0 in this test, begins with",
+    "json-output.none type": "bpftrace has no floating-point numbers, and prints none",
     "dwarf.parse DWO debuginfo - arg by name": "types are not read from split DWARF",
     "dwarf.parse DWP debuginfo - arg by name": "types are not read from split DWARF",
     "stdlib.assert_macro": "the place is the script's, and not that of bpftrace's own text",

@@ -179,8 +179,8 @@ private:
                 }
             if (least > most)
                 continue;
-            if (least == most) { // in the middle
-                least -= least != INT64_MIN;
+            if (least == most) {                           // in the middle
+                least -= least != INT64_MIN && least != 0; // as bpftrace has it
                 most += most != INT64_MAX;
             }
             const auto column = [&](int64_t value) {

@@ -514,6 +514,15 @@ void choose(Shared& shared, pid_t pid, const Session& session, const Session::Pr
         return;
     }
     shared.all_in_kernel = !engine::adds_up(shared.script);
+    if (shared.all_in_kernel && summary.armed != 0 && !lacks)
+        if (const size_t can = session.sites_for(*shared.kernel); can <= summary.armed) {
+            say(fmt::format("engine user: {}; what hits leave for each other stays on one engine, and the kernel's can "
+                            "have {} of the {}",
+                            why, can, preview.sites.size()));
+            shared.kernel.reset();
+            shared.all_in_kernel = shared.kernel_may = false;
+            return;
+        }
     say(fmt::format("engine {}: {}", shared.all_in_kernel ? "kernel" : "user, and kernel where it cannot", why));
     if (!cure.empty())
         say(cure);
@@ -555,7 +564,9 @@ void attach_for_everyone(Shared& shared)
 int run(const Options& options, const engine::Script& script)
 {
     Signals signals;
-    Shared shared{.options = options, .script = script, .kernel_may = options.one_process() && !options.timeline};
+    Shared shared{.options = options,
+                  .script = script,
+                  .kernel_may = options.one_process() && !options.timeline && !engine::unwinds(script)};
     std::optional<Recorder> recorder;
     if (options.timeline)
         shared.sink = &recorder.emplace(options, script, shared.names);
