@@ -74,10 +74,11 @@ struct Constant {
 struct Argument {
     ValueId to;
     unsigned index;
-    bool on_stack = false; ///< of a function: the index counts those on the stack
-    std::string name = {}; ///< args.NAME of a usdt probe, instead of the index
+    bool on_stack = false;    ///< of a function: the index counts those on the stack
+    std::string name = {};    ///< args.NAME of a usdt probe, instead of the index
+    bool is_declared = false; ///< debug information says that it is there
     /// Bytes of a floating-point number, whose bits it gives; 0: it is an integer. Of a function the index counts vector registers; of an exit
-    /// it is the result.
+    /// those that have the result.
     unsigned real = 0;
 };
 /// tid, pid, nsecs, ...: a number. May be unread.

@@ -145,8 +145,8 @@ private:
     ValueId own_value(const Expression& e)
     {
         switch (e.value) {
-        case Value::arg: return define(Argument{0, e.argument, e.on_stack, e.text, e.real});
-        case Value::retval: return e.real ? define(Argument{0, 0, false, {}, e.real}) : ask(e.value);
+        case Value::arg: return define(Argument{0, e.argument, e.on_stack, e.text, e.is_declared, e.real});
+        case Value::retval: return e.real ? define(Argument{0, e.argument, false, {}, false, e.real}) : ask(e.value);
         case Value::nsecs: return clock();
         case Value::elapsed: {
             const ValueId now = clock();

@@ -156,6 +156,7 @@ ShapePtr record_of(Dwarf_Die& die, int depth, size_t& members)
     if (record.size > largest || dwarf_child(&die, &child) != 0)
         return nullptr;
     do {
+        record.lacks_members = record.lacks_members || dwarf_tag(&child) == DW_TAG_inheritance;
         if (dwarf_tag(&child) != DW_TAG_member || !type_of(child, type))
             continue;
         const auto at = number(child, DW_AT_data_member_location);
@@ -167,8 +168,10 @@ ShapePtr record_of(Dwarf_Die& die, int depth, size_t& members)
         ++members;
         member.shape = shape_of(type, depth, members);
         member.offset = size_t(at.value_or(0));
-        if (!member.shape)
+        if (!member.shape) {
+            record.lacks_members = true;
             continue;
+        }
         if (bits) {
             const uint64_t from = first.value_or(8 * at.value_or(0));
             if (*bits == 0 || *bits > 64 || from > 8 * record.size)
@@ -328,13 +331,31 @@ std::string DebugFiles::linked_name(File& file, const Probe& probe)
     return named.size() == 1 ? named.front() : "";
 }
 
-// One that is passed in one register, of integers or of vectors.
-static ShapePtr in_register(const ShapePtr& shape)
+// Of what the entry has for its type. Whether C++ passes a class by its address follows from its constructors: compilers say it.
+static DebugTypes::Value value_of(Dwarf_Die& die)
 {
-    return shape && (shape->is_number() || shape->kind == Shape::Kind::real) ? shape : nullptr;
+    DebugTypes::Value value;
+    Dwarf_Die type;
+    value.type = type_name(die);
+    value.is_void = !type_of(die, type);
+    if (value.is_void || !plain(type))
+        return value;
+    value.is_float = is_float(type);
+    value.shape = shape_of(type);
+    if (!is_record(dwarf_tag(&type)))
+        return value;
+    Dwarf_Die unit;
+    const auto convention = number(type, DW_AT_calling_convention);
+    const int language = dwarf_diecu(&type, &unit, nullptr, nullptr) ? dwarf_srclang(&unit) : -1;
+    const bool is_c =
+        language == DW_LANG_C || language == DW_LANG_C89 || language == DW_LANG_C99 || language == DW_LANG_C11;
+    value.by_reference = convention == uint64_t(DW_CC_pass_by_reference);
+    if (!is_c && !convention)
+        value.shape = nullptr;
+    return value;
 }
 
-std::optional<std::vector<DebugTypes::Parameter>> DebugFiles::parameters(const Probe& probe)
+std::optional<DebugTypes::Signature> DebugFiles::signature(const Probe& probe)
 {
     File* const file = file_of(probe);
     if (!file || probe.offset != 0) // in the middle of a function they may be anywhere
@@ -342,29 +363,14 @@ std::optional<std::vector<DebugTypes::Parameter>> DebugFiles::parameters(const P
     auto function = file->find(file->functions, linked_name(*file, probe));
     if (!function)
         return std::nullopt;
-    std::vector<Parameter> all;
-    Dwarf_Die child, type;
+    Signature found{.parameters = {}, .result = value_of(*function)};
+    Dwarf_Die child;
     if (dwarf_child(&*function, &child) == 0)
         do {
-            if (dwarf_tag(&child) != DW_TAG_formal_parameter)
-                continue;
-            Parameter& parameter = all.emplace_back();
-            parameter.name = name_of(child);
-            parameter.type = type_name(child);
-            if (!type_of(child, type) || !plain(type))
-                continue;
-            parameter.is_float = engine::is_float(type);
-            parameter.shape = in_register(shape_of(type));
+            if (dwarf_tag(&child) == DW_TAG_formal_parameter)
+                found.parameters.push_back({value_of(child), name_of(child)});
         } while (dwarf_siblingof(&child, &child) == 0);
-    return all;
-}
-
-ShapePtr DebugFiles::result(const Probe& probe)
-{
-    File* const file = file_of(probe);
-    auto function = file ? file->find(file->functions, linked_name(*file, probe)) : std::nullopt;
-    Dwarf_Die type;
-    return function && type_of(*function, type) ? in_register(shape_of(type)) : nullptr;
+    return found;
 }
 
 ShapePtr DebugFiles::variable(const Probe& probe, const std::string& name)

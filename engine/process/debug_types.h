@@ -17,8 +17,7 @@ public:
     ~DebugFiles() override;
 
     ShapePtr record(const Probe& probe, const std::string& name) override;
-    std::optional<std::vector<Parameter>> parameters(const Probe& probe) override;
-    ShapePtr result(const Probe& probe) override;
+    std::optional<Signature> signature(const Probe& probe) override;
     ShapePtr variable(const Probe& probe, const std::string& name) override;
 
 private:

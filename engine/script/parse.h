@@ -39,18 +39,24 @@ inline constexpr Span nowhere{SIZE_MAX, 0};
 class DebugTypes {
 public:
     virtual ~DebugTypes() = default;
-    struct Parameter {
+    struct Value {
+        ShapePtr shape = {};       ///< none: a type that is not known here
+        bool is_float = false;     ///< it takes no register of integers
+        bool by_reference = false; ///< its address is passed instead: C++ says so of what has a copy constructor
+        bool is_void = false;      ///< of a result: there is none
+        std::string type = {};     ///< "struct order*", as bpftrace -lv writes it
+    };
+    struct Parameter : Value {
         std::string name = {};
-        ShapePtr shape = {};   ///< none: not one that is passed in one register
-        bool is_float = false; ///< it takes none of the integers'
-        std::string type = {}; ///< "struct order*", as bpftrace -lv writes it
+    };
+    struct Signature {
+        std::vector<Parameter> parameters;
+        Value result;
     };
     /// By "struct x", or by a typedef's name. None: not known
     virtual ShapePtr record(const Probe& probe, const std::string& name) = 0;
-    /// Of the function that a probe of an entry names. Empty: not known
-    virtual std::optional<std::vector<Parameter>> parameters(const Probe& probe) = 0;
-    /// Of what that function returns, if that is in one register. None: not known
-    virtual ShapePtr result(const Probe& probe) = 0;
+    /// Of the function that a probe of an entry or of an exit names. Empty: not known
+    virtual std::optional<Signature> signature(const Probe& probe) = 0;
     /// Of a variable.
     virtual ShapePtr variable(const Probe& probe, const std::string& name) = 0;
 };

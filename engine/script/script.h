@@ -161,6 +161,7 @@ struct Expression {
     Value value = Value::arg;    ///< value
     unsigned argument = 0;       ///< Value::arg and str_arg: its index. Value::stack: frames at most
     bool on_stack = false;       ///< Value::arg and str_arg: sargN, the index counts those on the stack
+    bool is_declared = false;    ///< Value::arg: debug information says that it is there
     unsigned real = 0;           ///< Value::arg, retval: bytes of a floating-point number, see ir::Argument
     bool unwinds = false;        ///< Value::stack: by .eh_frame, and not by frame pointers
     size_t map = 0;              ///< map: index in Script::maps, of kind integer; its keys are `operands`

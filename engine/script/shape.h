@@ -45,11 +45,12 @@ struct Shape {
         unsigned first_bit = 0, bits = 0; ///< of a bit field: from the byte `offset` on; 0: it is none
     };
     size_t size = 8;
-    bool is_signed = false; ///< integer
-    bool is_packed = false; ///< record: it may be at any address
-    size_t count = 0;       ///< of an array. Of a text without `of`: what sizeof() says, if it is not its size
-    ShapePtr of = {};       ///< none of a pointer: void
-    std::string name = {};  ///< of a record: "struct x"; a record without members is looked up by it
+    bool is_signed = false;     ///< integer
+    bool is_packed = false;     ///< record: it may be at any address
+    bool lacks_members = false; ///< record: some are of types that nobody knows here
+    size_t count = 0;           ///< of an array. Of a text without `of`: what sizeof() says, if it is not its size
+    ShapePtr of = {};           ///< none of a pointer: void
+    std::string name = {};      ///< of a record: "struct x"; a record without members is looked up by it
     std::vector<Member> members = {};
     std::vector<std::pair<std::string, int64_t>> constants = {};
 

@@ -144,8 +144,8 @@ std::vector<Argument> arguments_of(const std::string& probe, engine::DebugFiles&
     entry.kind = engine::Probe::Kind::entry;
     entry.file = probe.substr(kind.size(), colon - kind.size());
     entry.name = probe.substr(colon + 1);
-    if (const auto parameters = debug.parameters(entry))
-        for (const engine::DebugTypes::Parameter& one : *parameters)
+    if (const auto signature = debug.signature(entry))
+        for (const engine::DebugTypes::Parameter& one : signature->parameters)
             found.push_back({one.type, one.name});
     return found;
 }

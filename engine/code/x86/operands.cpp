@@ -147,19 +147,21 @@ Source argument_of(const Site& site, const std::vector<Argument>& noted, const i
 {
     if (site.kind == Probe::Kind::exit && argument.real) {
         check_real_result(site);
-        return vector_source(0, argument.real);
+        return vector_source(argument.index, argument.real);
     }
     if (site.kind == Probe::Kind::exit)
         throw Refusal({State::exit_arguments});
     if (site.kind == Probe::Kind::usdt)
         return noted_argument(noted, index_of(site, noted, argument), argument.real);
-    if (argument.real)
+    if (argument.real && !argument.on_stack)
         return vector_source(argument.index, argument.real);
     Source source;
     if (argument.on_stack) { // behind the return address
-        check_stack_argument(site, argument.index);
+        if (!argument.is_declared)
+            check_stack_argument(site, argument.index);
+        source.size = argument.real ? int(argument.real) : int(stack_word);
         source.kind = Source::Kind::memory;
-        source.memory = {.base = rsp, .displacement = int64_t{stack_word} * (1 + argument.index)};
+        source.memory = {.base = rsp, .displacement = int64_t{stack_word} * (1 + argument.index), .size = source.size};
         return source;
     }
     if (argument.index >= std::size(parameters))

@@ -5,6 +5,7 @@
 #include "arch/args.h"
 #include "script/parser.h"
 #include "script/passes/nodes.h"
+#include "script/passes/passed.h"
 #include "script/passes/shaped.h"
 
 #include <fmt/format.h>
@@ -343,19 +344,38 @@ private:
             return;
         }
         case Value::arg:
-            if (e.real)
+            if (e.real && !e.type.shape)
                 make_real(e, e.real);
             else if (!e.text.empty() && of_function())
                 named_argument(e);
             return;
         case Value::retval: { // as the function's declaration has it
             const bool is_one = debug_ && clause_->probes.size() == 1 && clause_->probes[0].kind == Probe::Kind::exit;
-            const ShapePtr known = is_one && !e.real ? debug_->result(clause_->probes[0]) : nullptr;
-            if (known && known->kind == Shape::Kind::real)
-                make_real(e, known->size);
+            const auto known =
+                is_one && !e.real && !e.type.shape ? debug_->signature(clause_->probes[0]) : std::nullopt;
+            const ShapePtr shape = known ? known->result.shape : nullptr;
+            if (shape && shape->kind == Shape::Kind::real)
+                make_real(e, shape->size);
+            else if (shape && (shape->kind == Shape::Kind::record))
+                result_of(known->result, e);
+            else if (e.real && !e.type.shape)
+                make_real(e, e.real);
             return;
         }
         default: return;
+        }
+    }
+
+    // A structure. One that is too large for registers is at the address that the caller has given, which is the result then on x86-64.
+    void result_of(const DebugTypes::Value& result, Expression& e)
+    {
+        const Passed where = returned(result, own_arch);
+        const bool has_address = where.kind == Passed::Kind::reference && own_arch == Arch::x86_64;
+        if (where.kind == Passed::Kind::registers) {
+            e = assembled(where.words, result.shape, e.where, true);
+        } else if (has_address) {
+            e.type.shape = integer_shape(8, false);
+            e = memory(std::move(e), result.shape, e.where);
         }
     }
 
@@ -382,46 +402,109 @@ private:
     // args.NAME of a function: the register or the place on the stack that the ABI gives it.
     void named_argument(Expression& e)
     {
-        const auto known = debug_ ? debug_->parameters(clause_->probes[0]) : std::nullopt;
-        if (!known)
+        const auto signature = debug_ ? debug_->signature(clause_->probes[0]) : std::nullopt;
+        if (!signature)
             kernel_only(e.where,
                         fmt::format("{} has no debug information that tells the arguments' names: arg0 is the first",
                                     clause_->probes[0].text));
-        const auto found = std::find_if(known->begin(), known->end(),
+        const auto found = std::find_if(signature->parameters.begin(), signature->parameters.end(),
                                         [&](const DebugTypes::Parameter& p) { return p.name == e.text; });
-        if (found == known->end()) {
+        if (found == signature->parameters.end()) {
             std::string names;
-            for (const DebugTypes::Parameter& each : *known)
+            for (const DebugTypes::Parameter& each : signature->parameters)
                 names += (names.empty() ? "" : ", ") + each.name;
             fail(e.where,
                  fmt::format("{} has no argument named {}; {}", clause_->probes[0].text, e.text,
                              names.empty() ? "it has none" : "its arguments are " + names));
         }
-        for (auto each = known->begin(); each <= found; ++each)
-            if (!each->shape && (!each->is_float || each == found))
-                kernel_only(e.where,
-                            fmt::format("{} is not passed in a register that integers have, or {} before it is not",
-                                        e.text, each->name));
-        const bool is_real = found->is_float;
-        const auto index = unsigned(std::count_if(
-            known->begin(), found, [&](const DebugTypes::Parameter& p) { return p.is_float == is_real; }));
-        const unsigned in_registers = register_arguments(own_arch);
-        constexpr auto vectors = 8; // of both ABIs
-        const auto reals = std::count_if(known->begin(), known->end(), [](const auto& p) { return p.is_float; });
-        const bool has_other = std::any_of(known->begin(), found, [](const auto& p) { return p.is_float && !p.shape; });
-        if ((is_real || index >= in_registers) && (reals > vectors || has_other))
-            kernel_only(e.where,
-                        fmt::format("where {} is, behind so many floating-point numbers, is not known here", e.text));
-        if (is_real) {
-            e.argument = index;
-            e.text.clear();
-            return make_real(e, found->shape->size);
+        const size_t index = size_t(found - signature->parameters.begin());
+        const Passed where = passed(*signature, own_arch)[index];
+        const ShapePtr& shape = found->shape;
+        const Span at = e.where;
+        const bool is_record = shape && !shape->is_number() && shape->kind != Shape::Kind::real;
+        const auto from = [&](const Passed::Word& word) {
+            return made(Kind::value, at, [&](Expression& argument) {
+                argument.value = Value::arg;
+                argument.argument = word.index;
+            });
+        };
+        switch (where.kind) {
+        case Passed::Kind::unknown:
+            kernel_only(at,
+                        fmt::format("where {} is passed is not known here, by its type {} or one before it", e.text,
+                                    found->type));
+        case Passed::Kind::reference: e = memory(from(where.words[0]), shape, at); return;
+        case Passed::Kind::memory:
+            if (is_record) {
+                e = memory(plus(stack_pointer(at), stack_before_arguments + where.offset), shape, at);
+                return;
+            }
+            e = from({.index = unsigned(where.offset / 8)});
+            e.on_stack = e.is_declared = true;
+            if (shape->kind == Shape::Kind::real)
+                return make_real(e, shape->size);
+            break;
+        case Passed::Kind::registers:
+            if (is_record) {
+                e = assembled(where.words, shape, at);
+                return;
+            }
+            e = from(where.words[0]);
+            if (shape->kind == Shape::Kind::real)
+                return make_real(e, shape->size);
+            break;
         }
-        const ShapePtr shape = found->shape;
-        e.on_stack = index >= in_registers;
-        e.argument = e.on_stack ? index - in_registers : index;
-        e.text.clear();
         e = shape->is_integer() ? to_size(std::move(e), shape) : with_shape(std::move(e), shape);
+    }
+
+    // Where the first argument on the stack is, at a function's first instruction.
+    static constexpr size_t stack_before_arguments = own_arch == Arch::x86_64 ? 8 : 0;
+    static Expression stack_pointer(Span where)
+    {
+        return made(Kind::value, where, [](Expression& e) {
+            e.value = Value::reg;
+            e.text = "sp";
+            e.argument = *register_of(e.text);
+        });
+    }
+
+    // A structure of what registers have. @param result  they are those of a result
+    static Expression assembled(const std::vector<Passed::Word>& words, const ShapePtr& shape, Span where,
+                                bool is_result = false)
+    {
+        const auto bits = [&](const Passed::Word& word) {
+            return made(Kind::value, where, [&](Expression& e) {
+                e.value = is_result && !word.is_vector && word.index == 0 ? Value::retval : Value::arg;
+                e.argument = word.index;
+                if (is_result && !word.is_vector && word.index == 1) {
+                    e.value = Value::reg;
+                    e.text = own_arch == Arch::x86_64 ? "dx" : "r1";
+                    e.argument = *register_of(e.text);
+                }
+                if (is_result && word.is_vector)
+                    e.value = Value::retval;
+                if (word.is_vector)
+                    e.real = unsigned(word.size);
+                e.type.shape = integer_shape(8, false); // as they are
+            });
+        };
+        Expression all;
+        all.kind = Kind::tuple;
+        all.where = where;
+        for (const Passed::Word& word : words) {
+            Expression next = bits(word);
+            if (word.at % 8 == 0) {
+                all.operands.push_back(std::move(next));
+                continue;
+            }
+            next =
+                address_of(Operator::shift_left, std::move(next), number_of(int64_t(8 * (word.at % 8)), where), where);
+            Expression& before = all.operands.back();
+            before = address_of(Operator::bit_or, std::move(before), std::move(next), where);
+        }
+        all.type.kind = ValueKind::bytes;
+        all.type.shape = tuple_shape(std::vector<ShapePtr>(all.operands.size(), integer_shape(8, false)));
+        return part(std::move(all), 0, shape, where);
     }
 
     void operation(Expression& e)
@@ -751,13 +834,13 @@ private:
     // args: all of a function's, or of a probe's that says their names.
     void arguments(Expression& e)
     {
-        const auto known = debug_ && of_function() ? debug_->parameters(clause_->probes[0]) : std::nullopt;
+        const auto known = debug_ && of_function() ? debug_->signature(clause_->probes[0]) : std::nullopt;
         if (!known)
             kernel_only(e.where,
                         "args is of functions here, whose debug information tells their arguments' names; args.NAME is "
                         "one of a usdt probe");
         std::vector<std::string> names;
-        for (const DebugTypes::Parameter& each : *known) {
+        for (const DebugTypes::Parameter& each : known->parameters) {
             Expression argument;
             argument.kind = Kind::value;
             argument.value = Value::arg;

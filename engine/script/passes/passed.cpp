@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "script/passes/passed.h"
+
+#include "arch/args.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace fastsdt::engine {
+namespace {
+
+constexpr unsigned vectors = 8; ///< registers for arguments, of both
+constexpr size_t word = 8;
+
+size_t up(size_t value, size_t to)
+{
+    return (value + to - 1) / to * to;
+}
+
+/// A number in a structure, an array or by itself.
+struct Leaf {
+    size_t at, size;
+    bool is_real;
+};
+// Whether all of it is known.
+bool is_whole(const Shape& shape)
+{
+    if (shape.of && shape.kind != Shape::Kind::pointer)
+        return is_whole(*shape.of);
+    return shape.size != 0 && !shape.lacks_members
+        && std::all_of(shape.members.begin(), shape.members.end(),
+                       [](const Shape::Member& each) { return is_whole(*each.shape); });
+}
+
+// False: one of them is not where its alignment wants it, or there are too many.
+bool leaves(const Shape& shape, size_t at, std::vector<Leaf>& to)
+{
+    constexpr size_t most = 64; // of 16 bytes, or of four vectors
+    switch (shape.kind) {
+    case Shape::Kind::record:
+        return std::all_of(shape.members.begin(), shape.members.end(), [&](const Shape::Member& each) {
+            if (each.bits) // it may begin anywhere
+                to.push_back({at + each.offset, 1, false});
+            return each.bits || leaves(*each.shape, at + each.offset, to);
+        });
+    case Shape::Kind::array:
+    case Shape::Kind::text:
+        for (size_t i = 0; i < std::max<size_t>(shape.count, shape.of ? 0 : shape.size); ++i)
+            if (!(shape.of ? leaves(*shape.of, at + i * shape.of->size, to)
+                           : leaves(*integer_shape(1, true), at + i, to)))
+                return false;
+        return true;
+    default: to.push_back({at, shape.size, shape.kind == Shape::Kind::real});
+    }
+    return to.size() <= most && (to.back().size == 0 || at % to.back().size == 0);
+}
+
+/// Registers and places on the stack that are taken so far.
+struct Taken {
+    unsigned integers = 0, vectors = 0;
+    size_t stack = 0;
+};
+
+// ---- x86-64
+
+// Of a value of 16 bytes at most: whether each of its words goes to a vector register. Empty: it goes to memory.
+std::optional<std::vector<bool>> classes(const Shape& shape)
+{
+    std::vector<Leaf> all;
+    if (shape.size > 2 * word || shape.size == 0 || !leaves(shape, 0, all))
+        return std::nullopt;
+    std::vector<bool> found(up(shape.size, word) / word, true);
+    for (const Leaf& each : all)
+        if (!each.is_real)
+            found[each.at / word] = false;
+    return found;
+}
+
+std::vector<Passed::Word> words_of(const Shape& shape, const std::vector<bool>& classes, unsigned integers,
+                                   unsigned vectors)
+{
+    std::vector<Passed::Word> words;
+    for (size_t i = 0; i < classes.size(); ++i)
+        words.push_back({.is_vector = classes[i],
+                         .index = classes[i] ? vectors++ : integers++,
+                         .at = i * word,
+                         .size = std::min(word, shape.size - i * word)});
+    return words;
+}
+
+Passed x86_argument(const Shape& shape, Taken& taken)
+{
+    if (const auto found = classes(shape)) {
+        const auto in_vectors = unsigned(std::count(found->begin(), found->end(), true));
+        const unsigned in_integers = unsigned(found->size()) - in_vectors;
+        if (taken.integers + in_integers <= register_arguments(Arch::x86_64) && taken.vectors + in_vectors <= vectors) {
+            Passed passed{.kind = Passed::Kind::registers,
+                          .words = words_of(shape, *found, taken.integers, taken.vectors)};
+            taken.integers += in_integers;
+            taken.vectors += in_vectors;
+            return passed;
+        }
+    }
+    const Passed passed{.kind = Passed::Kind::memory, .words = {}, .offset = taken.stack};
+    taken.stack += up(shape.size, word); // nothing here is aligned to more
+    return passed;
+}
+
+// ---- arm64
+
+// A homogeneous aggregate: one to four floating-point numbers of one size, and nothing else. Empty: it is none.
+std::optional<std::vector<Leaf>> homogeneous(const Shape& shape)
+{
+    constexpr size_t most = 4;
+    std::vector<Leaf> all;
+    if (!leaves(shape, 0, all) || all.empty() || all.size() > most || all.size() * all[0].size != shape.size)
+        return std::nullopt;
+    const bool is =
+        std::all_of(all.begin(), all.end(), [&](const Leaf& each) { return each.is_real && each.size == all[0].size; });
+    return is ? std::optional(all) : std::nullopt;
+}
+
+// In vector registers from `vector` on, or in integers' from `integer` on.
+std::vector<Passed::Word> arm64_words(const Shape& shape, unsigned integer, unsigned vector)
+{
+    std::vector<Passed::Word> words;
+    if (const auto all = homogeneous(shape)) {
+        for (const Leaf& each : *all)
+            words.push_back({.is_vector = true, .index = vector++, .at = each.at, .size = each.size});
+        return words;
+    }
+    for (size_t at = 0; at < shape.size; at += word)
+        words.push_back({.is_vector = false, .index = integer++, .at = at, .size = std::min(word, shape.size - at)});
+    return words;
+}
+
+Passed arm64_argument(const Shape& shape, Taken& taken)
+{
+    const bool is_homogeneous = homogeneous(shape).has_value();
+    if (!is_homogeneous && shape.size > 2 * word) { // a copy's address
+        Passed passed = arm64_argument(*integer_shape(word, false), taken);
+        passed.kind = passed.kind == Passed::Kind::registers ? Passed::Kind::reference : Passed::Kind::unknown;
+        return passed;
+    }
+    Passed passed{.kind = Passed::Kind::registers, .words = arm64_words(shape, taken.integers, taken.vectors)};
+    unsigned& count = is_homogeneous ? taken.vectors : taken.integers;
+    const unsigned most = is_homogeneous ? vectors : register_arguments(Arch::arm64);
+    if (count + passed.words.size() <= most) {
+        count += unsigned(passed.words.size());
+        return passed;
+    }
+    count = most; // what comes later goes to the stack as well
+    passed = {.kind = Passed::Kind::memory, .words = {}, .offset = taken.stack};
+    taken.stack += up(shape.size, word);
+    return passed;
+}
+
+Passed argument(const Shape& shape, Arch arch, Taken& taken)
+{
+    return arch == Arch::x86_64 ? x86_argument(shape, taken) : arm64_argument(shape, taken);
+}
+
+} // namespace
+
+Passed returned(const DebugTypes::Value& result, Arch arch)
+{
+    if (result.by_reference)
+        return {.kind = Passed::Kind::reference};
+    if (!result.shape || !is_whole(*result.shape))
+        return {};
+    const Shape& shape = *result.shape;
+    if (arch == Arch::x86_64) {
+        const auto found = classes(shape);
+        if (!found)
+            return {.kind = Passed::Kind::reference};
+        return {.kind = Passed::Kind::registers, .words = words_of(shape, *found, 0, 0)};
+    }
+    if (!homogeneous(shape) && shape.size > 2 * word)
+        return {.kind = Passed::Kind::reference};
+    return {.kind = Passed::Kind::registers, .words = arm64_words(shape, 0, 0)};
+}
+
+std::vector<Passed> passed(const DebugTypes::Signature& function, Arch arch)
+{
+    Taken taken;
+    std::vector<Passed> all;
+    const Passed result = returned(function.result, arch);
+    // The address for the result is the first argument on x86-64; on arm64 it has a register of its own.
+    bool known = function.result.is_void || function.result.is_float || result.kind != Passed::Kind::unknown;
+    if (arch == Arch::x86_64 && result.kind == Passed::Kind::reference)
+        ++taken.integers;
+    for (const DebugTypes::Parameter& each : function.parameters) {
+        known = known && each.shape && (each.by_reference || is_whole(*each.shape));
+        Passed found;
+        if (known && each.by_reference) {
+            found = argument(*integer_shape(word, false), arch, taken);
+            found.kind = found.kind == Passed::Kind::registers ? Passed::Kind::reference : Passed::Kind::unknown;
+        } else if (known) {
+            found = argument(*each.shape, arch, taken);
+        }
+        all.push_back(std::move(found));
+    }
+    return all;
+}
+
+} // namespace fastsdt::engine

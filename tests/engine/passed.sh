@@ -1,0 +1,95 @@
+#!/bin/bash
+# Arguments and results of made-up functions by their names: numbers, floating-point numbers, structures in registers, on the stack and at an address. The
+# functions print what they got, and what they return.
+. "$FASTSDT_SOURCE/tests/common.sh"
+. "$FASTSDT_SOURCE/tests/engine/common.sh"
+need gcc python3
+need_attachable
+
+cat >make.py <<'END'
+import random, sys
+random.seed(int(sys.argv[1]))
+count, with_reals = 60, sys.argv[2] == "reals"
+numbers = [("int", "%d"), ("long", "%ld"), ("signed char", "%d"), ("unsigned short", "%d"), ("unsigned", "%u"), ("_Bool", "%d")]
+reals = [("double", "%.9g"), ("float", "%.9g")]
+def number():
+    return random.choice(numbers + (2 * reals if with_reals else []))
+structures = []
+for i in range(25):
+    members = [(f"m{k}", *number(), random.choice([0, 0, 0, 2, 3])) for k in range(random.randint(1, random.choice([2, 3, 6])))]
+    packed = random.random() < 0.15
+    structures.append((f"struct s{i}", members, packed))
+def parts(name, type):
+    """Each number of a value: how C and a script name it, its format, its C type."""
+    for structure, members, _ in structures:
+        if structure == type:
+            for member, kind, format, length in members:
+                for at in [f"[{k}]" for k in range(length)] or [""]:
+                    yield f"{name}.{member}{at}", format, kind
+            return
+    yield name, dict(numbers + reals)[type], type
+def value(kind):
+    if kind in ("double", "float"):
+        return f"{random.uniform(-1e6, 1e6):.3f}" + ("f" if kind == "float" else "")
+    return {"_Bool": str(random.randint(0, 1)), "signed char": str(random.randint(-128, 127)), "unsigned short": str(random.randint(0, 65535)),
+            "unsigned": f"{random.randint(0, 2**32 - 1)}u", "long": f"{random.randint(-2**62, 2**62)}L", "int": str(random.randint(-2**31 + 1, 2**31 - 1))}[kind]
+c, script = ["#include <stdio.h>"], []
+for structure, members, packed in structures:
+    fields = " ".join(f"{kind} {member}{f'[{length}]' if length else ''};" for member, kind, _, length in members)
+    c.append(f"{structure} {{ {fields} }}{' __attribute__((packed))' if packed else ''};")
+calls = []
+for f in range(count):
+    types = [random.choice([number()[0], number()[0], random.choice(structures)[0]]) for _ in range(random.randint(1, random.choice([3, 6, 12])))]
+    result = random.choice(["void", number()[0], random.choice(structures)[0]])
+    shown, order = [], list(enumerate(types))
+    for i, type in order:
+        shown += parts(f"a{i}", type)
+    c.append(f"__attribute__((noinline)) {result} f{f}({', '.join(f'{type} a{i}' for i, type in order)})\n{{")
+    c.append(f'    __asm__ volatile("" : : : "memory");')
+    c.append(f'    fprintf(stderr, "f{f}{"".join(" " + format for _, format, _ in shown)}\\n", {", ".join(name for name, _, _ in shown)});')
+    wanted = "".join(" " + format for _, format, _ in shown), ", ".join("args." + name for name, _, _ in shown)
+    script.append((f, wanted))
+    if result != "void":
+        c.append(f"    {result} r;")
+        for name, _, kind in parts("r", result):
+            c.append(f"    {name} = {value(kind)};")
+        returned = list(parts("r", result))
+        c.append(f'    fprintf(stderr, "r{f}{"".join(" " + format for _, format, _ in returned)}\\n", {", ".join(name for name, _, _ in returned)});')
+        c.append("    return r;")
+        if result not in ("_Bool", "signed char", "unsigned short", "int", "unsigned", "long"):
+            script.append((-f - 1, ("".join(" " + format for _, format, _ in returned), ", ".join(name.replace("r", "retval", 1) for name, _, _ in returned))))
+    c.append("}")
+    arguments = []
+    for i, type in order:
+        given = ", ".join(value(kind) for _, _, kind in parts("x", type))
+        arguments.append(f"({type}){{{given}}}" if type.startswith("struct") else given)
+    calls.append(f"    f{f}({', '.join(arguments)});")
+open("app.c", "w").write("\n".join(c + ["int main(void)\n{"] + calls + ["    return 0;\n}\n"]))
+with open("script.bt", "w") as file:
+    for f, (formats, names) in script:
+        kind, number, letter = ("uprobe", f, "f") if f >= 0 else ("uretprobe", -f - 1, "r")
+        file.write(f'{kind}:./app:f{number} {{ printf("{letter}{number}{formats}\\n", {names}); }}\n')
+END
+# compare ENGINE: what the program and the script printed, all of it.
+compare() {
+    timeout 60 fastsdt-trace --engine "$1" -o out script.bt -- ./app 2>err || fail "$1: $(head -n 3 err) $(tail -n 1 out)"
+    python3 - <<'END' || fail "$1: seed $seed, $PWD"
+import sys
+own, got = ({line.split()[0]: line.strip() for line in open(name) if line[0] in "fr" and line[1].isdigit()} for name in ("err", "out"))
+wanted = sum(1 for line in open("script.bt"))
+wrong = [(own[name], line) for name, line in got.items() if own[name] != line]
+for each in wrong[:5]:
+    print(*each, sep="\n")
+sys.exit(bool(wrong) or len(got) != wanted or wanted < 60)
+END
+}
+for seed in 1 2 3 ${FASTSDT_SEED:-}; do
+    python3 make.py "$seed" reals
+    gcc -g -O1 -w app.c -o app || fail "gcc: $seed"
+    compare user
+done
+if [ "$(id -u)" = 0 ] && [ -e /sys/bus/event_source/devices/uprobe/type ]; then
+    python3 make.py 4 numbers
+    gcc -g -O1 -w app.c -o app
+    compare kernel
+fi
