@@ -23,6 +23,7 @@ public:
     ~PerfRing();
 
     int event() const { return event_.get(); }
+    size_t size() const { return size_; } ///< bytes for records
 
     using Record = std::vector<char>; ///< with its perf_event_header
     /// What has come since the last time.

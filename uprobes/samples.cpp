@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
+// PERF_COUNT_SW_CONTEXT_SWITCHES has an event each time that a thread stops running, with its stack; PERF_RECORD_SWITCH says when it runs again.
 // PERF_COUNT_SW_CPU_CLOCK counts while a thread runs: cpu_clock_event_start() in kernel/events/core.c. An event of a thread that new threads
 // inherit has to be of one processor, to have a ring; so there is one for each thread and processor, and one ring for each processor.
 #include "samples.h"
@@ -44,14 +45,16 @@ constexpr uint64_t all_registers = 0;
 constexpr std::array<uint8_t, 0> by_dwarf = {};
 #endif
 
-perf_event_attr attributes(const Samples::Wish& wish)
+perf_event_attr attributes(const Samples::Wish& wish, bool switches)
 {
     perf_event_attr attr{};
     attr.size = sizeof attr;
     attr.type = PERF_TYPE_SOFTWARE;
-    attr.config = PERF_COUNT_SW_CPU_CLOCK;
-    attr.sample_period = wish.period_ns;
-    attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_CALLCHAIN;
+    attr.config = switches ? PERF_COUNT_SW_CONTEXT_SWITCHES : PERF_COUNT_SW_CPU_CLOCK;
+    attr.sample_period = switches ? 1 : wish.period_ns;
+    attr.context_switch = switches;
+    attr.sample_type =
+        PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_CALLCHAIN;
     attr.exclude_callchain_kernel = 1;
     if (wish.stack_bytes) {
         attr.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
@@ -69,6 +72,16 @@ perf_event_attr attributes(const Samples::Wish& wish)
     return attr;
 }
 
+// Where records have what: perf_event_open(2). Those that are no samples end with pid, tid, time, id, cpu and an unused word: sample_id_all.
+constexpr size_t time_in_sample = 24, id_in_sample = 32, own_at_end = 32;
+
+uint64_t now_ns()
+{
+    timespec now{};
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
 uint64_t start_of(pid_t pid)
 {
     const auto stat = read_stat(std::to_string(pid));
@@ -80,37 +93,45 @@ uint64_t start_of(pid_t pid)
 Samples::Samples(const Wish& wish) : wish_(wish) {}
 Samples::~Samples() = default;
 
-// Nothing, where the thread has ended or the processor is switched off.
-void Samples::open_thread(pid_t thread, int cpu)
+// None, where the thread has ended or the processor is switched off.
+Descriptor Samples::open_event(pid_t thread, int cpu, bool switches)
 {
-    perf_event_attr attr = attributes(wish_);
-    attr.exclude_kernel = without_kernel_;
+    perf_event_attr attr = attributes(wish_, switches);
+    attr.exclude_kernel = without_kernel_ && !switches; // a switch is in the kernel
     const auto open = [&] {
         return Descriptor(static_cast<int>(syscall(SYS_perf_event_open, &attr, thread, cpu, -1, PERF_FLAG_FD_CLOEXEC)));
     };
     Descriptor event = open();
-    if (!event && (errno == EACCES || errno == EPERM) && !without_kernel_) {
+    const auto is_refused = [&] { return !event && (errno == EACCES || errno == EPERM); };
+    if (is_refused() && !without_kernel_ && !switches) {
         attr.exclude_kernel = 1;
         event = open();
         without_kernel_ = event.get() >= 0;
     }
-    if (!event && (errno == ESRCH || errno == ENODEV))
-        return;
-    if (!event && errno == EMFILE)
+    if (event || errno == ESRCH || errno == ENODEV)
+        return event;
+    if (errno == EMFILE)
         throw Unusable(
             {fmt::format("{} threads on this machine's processors take more descriptors than this process may open",
                          processes_.size()),
              {},
              "ulimit -n"});
-    if (!event && thread == -1 && (errno == EACCES || errno == EPERM))
+    if (is_refused() && thread == -1)
         throw Unusable({"only root may sample the whole machine",
                         {},
                         "name processes of your own: --pid, --exe, or a command behind --"});
-    if (!event)
-        throw Unusable(
-            {fmt::format("no samples: {}", errno_name(errno)),
-             {},
-             errno == EACCES || errno == EPERM ? "kernel.perf_event_paranoid allows no user to do so; root may" : ""});
+    if (is_refused() && switches)
+        throw Unusable({"no samples of threads that wait",
+                        {},
+                        "kernel.perf_event_paranoid is more than 1, which allows them to root only; profile:hz:99 has "
+                        "those that run"});
+    throw Unusable({fmt::format("no samples: {}", errno_name(errno)),
+                    {},
+                    is_refused() ? "kernel.perf_event_paranoid allows no user to do so; root may" : ""});
+}
+
+void Samples::put_into_ring(Descriptor event, int cpu)
+{
     if (const auto ring = rings_.find(cpu); ring != rings_.end()) {
         if (ioctl(event.get(), PERF_EVENT_IOC_SET_OUTPUT, ring->second->event()) < 0)
             throw Unusable(fmt::format("no samples: {}", errno_name(errno)));
@@ -125,6 +146,60 @@ void Samples::open_thread(pid_t thread, int cpu)
                         {},
                         "kernel.perf_event_mlock_kb is what all of a user's events may lock"});
     rings_.emplace(cpu, std::move(ring));
+}
+
+void Samples::open_thread(pid_t thread, int cpu)
+{
+    if (wish_.running)
+        if (Descriptor event = open_event(thread, cpu, false))
+            put_into_ring(std::move(event), cpu);
+    if (!wish_.waiting)
+        return;
+    Descriptor event = open_event(thread, cpu, true);
+    uint64_t id = 0;
+    if (!event || ioctl(event.get(), PERF_EVENT_IOC_ID, &id) < 0)
+        return;
+    switches_.insert(id);
+    put_into_ring(std::move(event), cpu);
+}
+
+// A thread that waits already: its stack is not known, but where it has called the kernel.
+void Samples::look_at(pid_t pid, pid_t thread)
+{
+    const std::string folder = fmt::format("/proc/{}/task/{}/", pid, thread);
+    std::ifstream stat(folder + "stat"), call(folder + "syscall");
+    std::string text, last;
+    std::getline(stat, text);
+    const size_t end = text.rfind(") ");
+    if (end == text.npos || text[end + 2] == 'R')
+        return;
+    Wait wait;
+    wait.sample.pid = pid;
+    wait.sample.tid = thread;
+    wait.since = now_ns();
+    for (std::string word; call >> word;)
+        last = word; // number, arguments, stack pointer, program counter
+    if (last.starts_with("0x"))
+        wait.sample.address = std::strtoull(last.c_str(), nullptr, 16);
+    if (wait.sample.address != 0)
+        wait.sample.calls.push_back(wait.sample.address);
+    waits_.insert_or_assign(thread, std::move(wait));
+}
+
+// Those that are due until then.
+void Samples::add_waiting(pid_t thread, uint64_t until, std::vector<Sample>& to)
+{
+    const auto found = waits_.find(thread);
+    if (found == waits_.end() || until <= found->second.since)
+        return;
+    Wait& wait = found->second;
+    const uint64_t period = wish_.period_ns;
+    wait.sample.comm = name_of(wait.sample.pid, thread);
+    for (uint64_t tick = (wait.since / period + 1) * period; tick <= until; tick += period) {
+        wait.sample.time = tick;
+        to.push_back(wait.sample);
+    }
+    wait.since = until;
 }
 
 bool Samples::open(pid_t pid)
@@ -145,6 +220,8 @@ bool Samples::open(pid_t pid)
             more = pid != 0;
             for (int cpu = 0; cpu < processors; ++cpu)
                 open_thread(thread, cpu);
+            if (wish_.waiting && pid)
+                look_at(pid, thread);
         }
     }
     return true;
@@ -162,7 +239,7 @@ const std::string& Samples::name_of(pid_t pid, pid_t thread)
     return found->second;
 }
 
-// In the order of perf_event_open(2): address, pid, tid, time, cpu, unused, calls, registers, stack.
+// In the order of perf_event_open(2): address, pid, tid, time, id, cpu, unused, calls, registers, stack.
 Samples::Sample Samples::read(const PerfRing::Record& record)
 {
     size_t at = sizeof(perf_event_header);
@@ -176,6 +253,7 @@ Samples::Sample Samples::read(const PerfRing::Record& record)
     sample.pid = next(pid_t());
     sample.tid = next(pid_t());
     sample.time = next(uint64_t());
+    next(uint64_t());
     sample.cpu = next(uint32_t());
     next(uint32_t());
     for (auto calls = std::min<uint64_t>(next(uint64_t()), record.size() / sizeof(uint64_t)); calls > 0; --calls)
@@ -203,8 +281,23 @@ void Samples::keep(const PerfRing::Record& record, std::vector<Sample>& to)
     switch (number(offsetof(perf_event_header, type), uint32_t())) {
     case PERF_RECORD_SAMPLE: {
         Sample sample = read(record);
+        if (switches_.contains(number(id_in_sample, uint64_t()))) { // it waits from now on
+            const pid_t thread = sample.tid;
+            const uint64_t since = sample.time;
+            waits_.insert_or_assign(thread, Wait{std::move(sample), since});
+            return;
+        }
         sample.comm = name_of(sample.pid, sample.tid);
         to.push_back(std::move(sample));
+        return;
+    }
+    case PERF_RECORD_SWITCH: {
+        const size_t own = record.size() - own_at_end;
+        const auto thread = number(own + 4, pid_t());
+        if (number(offsetof(perf_event_header, misc), uint16_t()) & PERF_RECORD_MISC_SWITCH_OUT)
+            return;
+        add_waiting(thread, number(own + 8, uint64_t()), to);
+        waits_.erase(thread);
         return;
     }
     case PERF_RECORD_LOST: lost_ += number(16, uint64_t()); return; // id, lost
@@ -217,7 +310,10 @@ void Samples::keep(const PerfRing::Record& record, std::vector<Sample>& to)
         if (const auto pid = number(8, pid_t()); pid != number(12, pid_t())) // a thread else
             processes_[pid] = start_of(pid);
         return;
-    case PERF_RECORD_EXIT: names_.erase(number(16, pid_t())); return;
+    case PERF_RECORD_EXIT:
+        names_.erase(number(16, pid_t()));
+        waits_.erase(number(16, pid_t()));
+        return;
     default: return;
     }
 }
@@ -225,21 +321,28 @@ void Samples::keep(const PerfRing::Record& record, std::vector<Sample>& to)
 // What happened meanwhile is left for the next call: a thread's name could come before the fork that has made the thread.
 std::vector<Samples::Sample> Samples::take()
 {
-    timespec now{};
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    const uint64_t until = static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-    for (const auto& [cpu, ring] : rings_)
-        ring->read([this](const perf_event_header& header, PerfRing::Record record) {
-            // The others have pid, tid, time, cpu and an unused word at their end: sample_id_all.
-            constexpr size_t in_sample = 24, before_end = 16;
-            const size_t at = header.type == PERF_RECORD_SAMPLE ? in_sample : record.size() - before_end;
+    const uint64_t until = now_ns();
+    is_busy_ = false;
+    for (const auto& [cpu, ring] : rings_) {
+        size_t bytes = 0;
+        ring->read([this, &bytes](const perf_event_header& header, PerfRing::Record record) {
+            bytes += record.size();
+            const size_t at = header.type == PERF_RECORD_SAMPLE ? time_in_sample : record.size() - own_at_end + 8;
             records_.emplace(PerfRing::number_at<uint64_t>(record, at), std::move(record));
         });
+        is_busy_ = is_busy_ || bytes > ring->size() / 8;
+    }
     std::vector<Sample> samples;
     const auto end = records_.upper_bound(until);
     for (auto each = records_.begin(); each != end; ++each)
         keep(each->second, samples);
     records_.erase(records_.begin(), end);
+    std::vector<pid_t> threads; // that wait still
+    for (const auto& [thread, wait] : waits_)
+        threads.push_back(thread);
+    for (const pid_t thread : threads)
+        add_waiting(thread, until, samples);
+    std::stable_sort(samples.begin(), samples.end(), [](const Sample& a, const Sample& b) { return a.time < b.time; });
     return samples;
 }
 

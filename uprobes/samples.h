@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Where the threads of processes are, asked by the kernel while they run: perf events of the processor's clock. A process needs no stop for it.
+// Where the threads of processes are, asked by the kernel: while they run by perf events of the processor's clock, and while they wait by events of
+// context switches, since what a thread has on its stack stays until it runs again. A process needs no stop for it.
 #pragma once
 #include "base/descriptor.h"
 #include "perf_ring.h"
@@ -8,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <sys/types.h>
 #include <vector>
@@ -17,7 +19,8 @@ namespace fastsdt {
 class Samples {
 public:
     struct Wish {
-        uint64_t period_ns = 0; ///< of the time that a thread runs
+        uint64_t period_ns = 0; ///< of the time that a thread runs, or waits
+        bool running = true, waiting = false;
         size_t stack_bytes = 0; ///< copied from the stack pointer on, with the registers; a multiple of 8
     };
     struct Sample {
@@ -44,6 +47,8 @@ public:
     std::vector<Sample> take();
     /// Samples that found no room, since nobody had called take() for too long.
     uint64_t lost() const { return lost_; }
+    /// So much came between the last two calls that the next one should come sooner.
+    bool is_busy() const { return is_busy_; }
     /// How often the kernel had no more time for them.
     uint64_t throttled() const { return throttled_; }
     /// Time in the kernel has none: kernel.perf_event_paranoid is more than 1.
@@ -51,6 +56,10 @@ public:
 
 private:
     void open_thread(pid_t thread, int cpu);
+    Descriptor open_event(pid_t thread, int cpu, bool switches);
+    void put_into_ring(Descriptor event, int cpu);
+    void look_at(pid_t pid, pid_t thread);
+    void add_waiting(pid_t thread, uint64_t until, std::vector<Sample>& to);
     void keep(const PerfRing::Record& record, std::vector<Sample>& to);
     Sample read(const PerfRing::Record& record);
     const std::string& name_of(pid_t pid, pid_t thread);
@@ -61,7 +70,14 @@ private:
     std::multimap<uint64_t, PerfRing::Record> records_; // by time: that came and are not taken
     std::map<pid_t, uint64_t> processes_;               // that are sampled, with their start: a number may come again
     std::map<pid_t, std::string> names_;                // of threads
+    struct Wait {
+        Sample sample;
+        uint64_t since = 0; // samples until then are there
+    };
+    std::map<pid_t, Wait> waits_; // of threads that do not run
+    std::set<uint64_t> switches_; // ids of the events of context switches
     uint64_t lost_ = 0, throttled_ = 0;
+    bool is_busy_ = false;
     bool without_kernel_ = false;
 };
 

@@ -84,7 +84,13 @@ void file_and_name(Probe& probe, const std::string& file, const std::string& nam
 // interval:s:N, or interval:Ns as newer ones have it; profile the same.
 void period(Probe& probe, std::vector<std::string> parts)
 {
-    const std::string_view name = probe.kind == Probe::Kind::profile ? "profile" : "interval";
+    const bool is_profile = probe.kind == Probe::Kind::profile;
+    const std::string_view name = is_profile ? "profile" : "interval";
+    if (is_profile && parts.size() > 2 && (parts[1] == "wall" || parts[1] == "offcpu")) {
+        probe.running = parts[1] == "wall";
+        probe.waiting = true;
+        parts.erase(parts.begin() + 1);
+    }
     if (parts.size() == 2) {
         const size_t digits = std::min(parts[1].find_first_not_of("0123456789"), parts[1].size());
         parts = {parts[0], parts[1].substr(digits), parts[1].substr(0, digits)};

@@ -309,7 +309,8 @@ struct Probe {
     std::string source;         ///< entry: of a line of this source, and not of a function; `name` is "SOURCE:LINE"
     int line = 0, column = 0;   ///< column 0: any
     uint64_t interval_us = 0;   ///< interval, profile
-    std::string text;           ///< as written
+    bool running = true, waiting = false; ///< profile: which threads have samples
+    std::string text;                     ///< as written
     Span where;
 
     /// The tool has a sample of a thread for it: Value::stack and its like are of that.

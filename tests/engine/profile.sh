@@ -178,3 +178,99 @@ if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" = 2 ] && [ "$(id -u)" = 0 ] &
         "2 fastsdt-trace: only root may sample the whole machine; name processes of your own: --pid, --exe, or a command behind --"
     [ "$(sed -n 's/^@\[alpha\]: //p' out)" -gt 150 ] || fail "an ordinary user has too few samples: $(cat out)"
 fi
+
+# ---- Threads that wait: each has samples for all of the time that it is there, and for what it waits in the function that does.
+[ "$(id -u)" = 0 ] || [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -lt 2 ] || { echo "not tried: profile:wall, which root may have"; exit 0; }
+cat >waits.c <<'END'
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+#define OWN __attribute__((noinline, noclone))
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t all;
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+OWN void naps(void)
+{
+    for (int i = 0; i < 20; ++i)
+        nanosleep(&(struct timespec){0, 20000000}, 0);
+    __asm__ volatile("");
+}
+OWN void locks(void)
+{
+    pthread_mutex_lock(&lock);
+    pthread_mutex_unlock(&lock);
+    __asm__ volatile("");
+}
+OWN void spins(void)
+{
+    const double start = now();
+    while (now() - start < 400) {}
+    __asm__ volatile("");
+}
+static void *work(void *name)
+{
+    pthread_setname_np(pthread_self(), name);
+    pthread_barrier_wait(&all);
+    const double start = now();
+    if (*(char *)name == 'n')
+        naps();
+    else if (*(char *)name == 'l')
+        locks();
+    else
+        spins();
+    printf("%s %.1f\n", (const char *)name, now() - start);
+    return 0;
+}
+int main(void)
+{
+    pthread_t threads[3];
+    pthread_barrier_init(&all, 0, 4);
+    pthread_mutex_lock(&lock);
+    pthread_create(&threads[0], 0, work, "naps");
+    pthread_create(&threads[1], 0, work, "locks");
+    pthread_create(&threads[2], 0, work, "spins");
+    pthread_barrier_wait(&all);
+    pthread_join(threads[0], 0);
+    pthread_join(threads[2], 0);
+    pthread_mutex_unlock(&lock);
+    pthread_join(threads[1], 0);
+    return 0;
+}
+END
+gcc -O2 waits.c -o waits -lpthread
+cat >waiting.py <<'END'
+import re, sys
+hz, wanted = 500, {name: float(time) for name, time in (line.split() for line in open("said"))}
+text = open("out").read()
+counts = {}
+for name, stack, count in re.findall(r"^@\[(\w+), \n((?:    .*\n)*)\]: (\d+)$", text, re.M):
+    function = next((each for each in wanted if f"    {each}+" in stack), "")
+    counts[name, function] = counts.get((name, function), 0) + int(count)
+only = sys.argv[1]
+for name in wanted if only == "wall" else ("naps", "locks"):
+    got, true = counts.get((name, name), 0), wanted[name] * hz / 1000
+    if not 0.93 * true - 3 <= got <= 1.07 * true + 3:
+        sys.exit(f"{only}: {name}() has {got} samples, and took {wanted[name]} ms: {true:.0f}")
+END
+for kind in wall offcpu; do
+    status=0
+    fastsdt-trace -o out -e "profile:$kind:hz:500 { @[comm, ustack(dwarf)] = count(); }" -- ./waits >said 2>err || status=$?
+    expect "$kind" "$status $(cat err)" "0 "
+    python3 waiting.py "$kind" || fail "$(cat said out | head -n 60)"
+done
+# What waits already when the tool comes: where it has called the kernel.
+sleep 100 &
+other=$!
+until grep -q nanosleep /proc/$other/syscall 2>/dev/null || [ "$(cut -d' ' -f1-3 /proc/$other/stat)" = "$other (sleep) S" ]; do :; done
+fastsdt-trace -t 0.5 -o out -p $other -e 'profile:offcpu:hz:100 { @[ustack] = count(); } END { printf("ran %d\n", elapsed / 10000000); }' 2>err ||
+    fail "$(cat err)"
+kill $other
+grep -qE '^    .*nanosleep[+]' out || fail "a thread that waits already: $(cat out)"
+expect "as many as there are" "$(awk '/^ran / { ran = $2 } /^\]: / { print ($2 >= 0.6 * ran && $2 <= ran + 1) }' out)" 1

@@ -19,6 +19,8 @@ Profile::Profile(const engine::Script& script, bool follows) : script_(script), 
                 sources_.push_back({&clause, &probe,
                                     std::make_unique<Samples>(
                                         Samples::Wish{.period_ns = probe.interval_us * thousand,
+                                                      .running = probe.running,
+                                                      .waiting = probe.waiting,
                                                       .stack_bytes = engine::unwinds(clause) ? copied_stack : 0})});
 }
 
@@ -112,6 +114,12 @@ uint64_t Profile::sum(uint64_t (Samples::*what)() const) const
 {
     return std::accumulate(sources_.begin(), sources_.end(), uint64_t(0),
                            [what](uint64_t sum, const Source& source) { return sum + (*source.samples.*what)(); });
+}
+
+bool Profile::is_busy() const
+{
+    return std::any_of(sources_.begin(), sources_.end(),
+                       [](const Source& source) { return source.samples->is_busy(); });
 }
 
 bool Profile::without_kernel() const

@@ -46,6 +46,7 @@ public:
     /// The tool's own maps, with names.
     engine::Maps named(engine::Maps maps);
 
+    bool is_busy() const;        ///< Samples::is_busy() of one of them
     void count() { ++samples_; } ///< one that was performed
     uint64_t samples() const { return samples_; }
     uint64_t cut() const { return cut_; } ///< stacks that are deeper than what is copied of them

@@ -191,8 +191,9 @@ private:
                             last.between, last.between == 1 ? " was" : "s were"));
         const uint64_t cut_samples = shared_.profile ? shared_.profile->cut() : 0;
         if (cut_samples != 0)
-            say(fmt::format("{} stack{} of samples cut: the frames beyond {} KiB are not copied", cut_samples,
-                            cut_samples == 1 ? " was" : "s were", Profile::copied_stack >> 10));
+            say(fmt::format("{} stack{} of samples {} cut: the frames beyond {} KiB are not copied", cut_samples,
+                            cut_samples == 1 ? "" : "s", cut_samples == 1 ? "was" : "were",
+                            Profile::copied_stack >> 10));
         if (const uint64_t cut = last.cut - cut_samples; cut != 0)
             say(fmt::format("{} stack{} cut: the outer frames are on a stack whose size is not known (a signal "
                             "handler's, a coroutine's, "
@@ -361,12 +362,15 @@ private:
         next_samples_ = Clock::now() + samples_period;
         if (!shared_.profile)
             return;
+        constexpr auto soon = std::chrono::milliseconds(5);
         for (const Profile::Hit& hit : shared_.profile->take()) {
             if (exit_)
                 break;
             exit_ = !actions_.run(hit);
             shared_.profile->count();
         }
+        if (shared_.profile->is_busy())
+            next_samples_ = Clock::now() + soon;
         std::cout.flush();
         exit_ = exit_ || !std::cout;
     }
