@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -31,6 +32,12 @@ namespace {
 
 // What an ordinary user may lock for each processor, by default: kernel.perf_event_mlock_kb, less the page in front.
 constexpr size_t most_ring = size_t(512) << 10, least_ring = size_t(16) << 10;
+// A thread may stop running many times in a moment, each time with a copy of its stack. Only root may have as much, of each processor and of all.
+constexpr size_t most_waits_ring = size_t(4) << 20, most_rings = size_t(64) << 20;
+// What one call of take() makes of threads that wait: this process may have been stopped for a day.
+constexpr size_t most_at_once = 100'000;
+constexpr uint64_t least_period_ns = 10'000;  // the kernel's: perf_swevent_start_hrtimer()
+constexpr uint64_t ended_ns = 10'000'000'000; // for which a thread's number is kept
 
 // Which registers, and where each DWARF number is among those that come, the lowest bit first: asm/perf_regs.h, and the psABI's numbers.
 #if defined __x86_64__
@@ -51,10 +58,10 @@ perf_event_attr attributes(const Samples::Wish& wish, bool switches)
     attr.size = sizeof attr;
     attr.type = PERF_TYPE_SOFTWARE;
     attr.config = switches ? PERF_COUNT_SW_CONTEXT_SWITCHES : PERF_COUNT_SW_CPU_CLOCK;
-    attr.sample_period = switches ? 1 : wish.period_ns;
+    attr.sample_period = switches ? 1 : std::max(wish.period_ns, least_period_ns);
     attr.context_switch = switches;
-    attr.sample_type =
-        PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_CALLCHAIN;
+    attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD
+        | PERF_SAMPLE_CALLCHAIN;
     attr.exclude_callchain_kernel = 1;
     if (wish.stack_bytes) {
         attr.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
@@ -72,14 +79,20 @@ perf_event_attr attributes(const Samples::Wish& wish, bool switches)
     return attr;
 }
 
-// Where records have what: perf_event_open(2). Those that are no samples end with pid, tid, time, id, cpu and an unused word: sample_id_all.
-constexpr size_t time_in_sample = 24, id_in_sample = 32, own_at_end = 32;
+// Where records have what: perf_event_open(2). Those that are no samples end with pid, tid, time, cpu and an unused word: sample_id_all. The period
+// tells the two events apart, since what a new thread inherits may have another event's id.
+constexpr size_t time_in_sample = 24, period_in_sample = 40, own_at_end = 24;
 
 uint64_t now_ns()
 {
     timespec now{};
     clock_gettime(CLOCK_BOOTTIME, &now);
     return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+size_t processors()
+{
+    return static_cast<size_t>(std::max(1L, sysconf(_SC_NPROCESSORS_CONF)));
 }
 
 uint64_t start_of(pid_t pid)
@@ -139,7 +152,10 @@ void Samples::put_into_ring(Descriptor event, int cpu)
         return;
     }
     std::unique_ptr<PerfRing> ring;
-    for (size_t size = most_ring; !ring && size >= least_ring; size /= 2)
+    size_t size = most_ring;
+    if (wish_.waiting && wish_.stack_bytes)
+        size = std::clamp(std::bit_floor(most_rings / processors()), most_ring, most_waits_ring);
+    for (; !ring && size >= least_ring; size /= 2)
         ring = PerfRing::map(event, size);
     if (!ring)
         throw Unusable({fmt::format("no samples: {}", errno_name(errno)),
@@ -153,14 +169,9 @@ void Samples::open_thread(pid_t thread, int cpu)
     if (wish_.running)
         if (Descriptor event = open_event(thread, cpu, false))
             put_into_ring(std::move(event), cpu);
-    if (!wish_.waiting)
-        return;
-    Descriptor event = open_event(thread, cpu, true);
-    uint64_t id = 0;
-    if (!event || ioctl(event.get(), PERF_EVENT_IOC_ID, &id) < 0)
-        return;
-    switches_.insert(id);
-    put_into_ring(std::move(event), cpu);
+    if (wish_.waiting)
+        if (Descriptor event = open_event(thread, cpu, true))
+            put_into_ring(std::move(event), cpu);
 }
 
 // A thread that waits already: its stack is not known, but where it has called the kernel.
@@ -171,6 +182,7 @@ void Samples::look_at(pid_t pid, pid_t thread)
     std::string text, last;
     std::getline(stat, text);
     const size_t end = text.rfind(") ");
+    waits_.erase(thread);
     if (end == text.npos || text[end + 2] == 'R')
         return;
     Wait wait;
@@ -183,7 +195,17 @@ void Samples::look_at(pid_t pid, pid_t thread)
         wait.sample.address = std::strtoull(last.c_str(), nullptr, 16);
     if (wait.sample.address != 0)
         wait.sample.calls.push_back(wait.sample.address);
-    waits_.insert_or_assign(thread, std::move(wait));
+    waits_.emplace(thread, std::move(wait));
+}
+
+// One of those that are lost may have said that a thread runs again.
+void Samples::look_again()
+{
+    std::vector<std::pair<pid_t, pid_t>> threads;
+    for (const auto& [thread, wait] : waits_)
+        threads.emplace_back(wait.sample.pid, thread);
+    for (const auto& [pid, thread] : threads)
+        look_at(pid, thread);
 }
 
 // Those that are due until then.
@@ -196,6 +218,10 @@ void Samples::add_waiting(pid_t thread, uint64_t until, std::vector<Sample>& to)
     const uint64_t period = wish_.period_ns;
     wait.sample.comm = name_of(wait.sample.pid, thread);
     for (uint64_t tick = (wait.since / period + 1) * period; tick <= until; tick += period) {
+        if (to.size() >= most_at_once) {
+            lost_ += (until - tick) / period + 1;
+            break;
+        }
         wait.sample.time = tick;
         to.push_back(wait.sample);
     }
@@ -209,7 +235,6 @@ bool Samples::open(pid_t pid)
         return false;
     processes_[pid] = start;
     allow_many_descriptors();
-    const auto processors = static_cast<int>(sysconf(_SC_NPROCESSORS_CONF));
     std::set<pid_t> known;
     // A thread may come from one that had no event yet.
     for (bool more = true; more;) {
@@ -218,7 +243,7 @@ bool Samples::open(pid_t pid)
             if (!known.insert(thread).second)
                 continue;
             more = pid != 0;
-            for (int cpu = 0; cpu < processors; ++cpu)
+            for (int cpu = 0; cpu < static_cast<int>(processors()); ++cpu)
                 open_thread(thread, cpu);
             if (wish_.waiting && pid)
                 look_at(pid, thread);
@@ -239,7 +264,7 @@ const std::string& Samples::name_of(pid_t pid, pid_t thread)
     return found->second;
 }
 
-// In the order of perf_event_open(2): address, pid, tid, time, id, cpu, unused, calls, registers, stack.
+// In the order of perf_event_open(2): address, pid, tid, time, cpu, unused, period, calls, registers, stack.
 Samples::Sample Samples::read(const PerfRing::Record& record)
 {
     size_t at = sizeof(perf_event_header);
@@ -253,9 +278,9 @@ Samples::Sample Samples::read(const PerfRing::Record& record)
     sample.pid = next(pid_t());
     sample.tid = next(pid_t());
     sample.time = next(uint64_t());
-    next(uint64_t());
     sample.cpu = next(uint32_t());
     next(uint32_t());
+    next(uint64_t());
     for (auto calls = std::min<uint64_t>(next(uint64_t()), record.size() / sizeof(uint64_t)); calls > 0; --calls)
         if (const uint64_t address = next(uint64_t()); address < PERF_CONTEXT_MAX) // a mark
             sample.calls.push_back(address);
@@ -281,17 +306,20 @@ void Samples::keep(const PerfRing::Record& record, std::vector<Sample>& to)
     switch (number(offsetof(perf_event_header, type), uint32_t())) {
     case PERF_RECORD_SAMPLE: {
         Sample sample = read(record);
-        if (switches_.contains(number(id_in_sample, uint64_t()))) { // it waits from now on
+        if (number(period_in_sample, uint64_t()) == 1) { // of a switch: it waits from now on
             const pid_t thread = sample.tid;
             const uint64_t since = sample.time;
-            waits_.insert_or_assign(thread, Wait{std::move(sample), since});
+            // A processor that has nothing to do does not wait, nor does a thread that has ended.
+            if (thread > 0 && !ended_.contains(thread))
+                waits_.insert_or_assign(thread, Wait{std::move(sample), since});
             return;
         }
         sample.comm = name_of(sample.pid, sample.tid);
         to.push_back(std::move(sample));
         return;
     }
-    case PERF_RECORD_SWITCH: {
+    case PERF_RECORD_SWITCH:
+    case PERF_RECORD_SWITCH_CPU_WIDE: { // of the whole machine
         const size_t own = record.size() - own_at_end;
         const auto thread = number(own + 4, pid_t());
         if (number(offsetof(perf_event_header, misc), uint16_t()) & PERF_RECORD_MISC_SWITCH_OUT)
@@ -307,12 +335,14 @@ void Samples::keep(const PerfRing::Record& record, std::vector<Sample>& to)
         return;
     case PERF_RECORD_FORK: // pid, ppid, tid, ptid
         names_[number(16, pid_t())] = name_of(number(12, pid_t()), number(20, pid_t()));
+        ended_.erase(number(16, pid_t()));
         if (const auto pid = number(8, pid_t()); pid != number(12, pid_t())) // a thread else
             processes_[pid] = start_of(pid);
         return;
     case PERF_RECORD_EXIT:
         names_.erase(number(16, pid_t()));
         waits_.erase(number(16, pid_t()));
+        ended_[number(16, pid_t())] = number(24, uint64_t()); // pid, ppid, tid, ptid, time
         return;
     default: return;
     }
@@ -321,7 +351,7 @@ void Samples::keep(const PerfRing::Record& record, std::vector<Sample>& to)
 // What happened meanwhile is left for the next call: a thread's name could come before the fork that has made the thread.
 std::vector<Samples::Sample> Samples::take()
 {
-    const uint64_t until = now_ns();
+    const uint64_t until = now_ns(), lost = lost_;
     is_busy_ = false;
     for (const auto& [cpu, ring] : rings_) {
         size_t bytes = 0;
@@ -337,6 +367,9 @@ std::vector<Samples::Sample> Samples::take()
     for (auto each = records_.begin(); each != end; ++each)
         keep(each->second, samples);
     records_.erase(records_.begin(), end);
+    if (lost_ != lost)
+        look_again();
+    std::erase_if(ended_, [until](const auto& each) { return each.second + ended_ns < until; });
     std::vector<pid_t> threads; // that wait still
     for (const auto& [thread, wait] : waits_)
         threads.push_back(thread);

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <sys/types.h>
 #include <vector>
@@ -59,6 +58,7 @@ private:
     Descriptor open_event(pid_t thread, int cpu, bool switches);
     void put_into_ring(Descriptor event, int cpu);
     void look_at(pid_t pid, pid_t thread);
+    void look_again();
     void add_waiting(pid_t thread, uint64_t until, std::vector<Sample>& to);
     void keep(const PerfRing::Record& record, std::vector<Sample>& to);
     Sample read(const PerfRing::Record& record);
@@ -74,8 +74,8 @@ private:
         Sample sample;
         uint64_t since = 0; // samples until then are there
     };
-    std::map<pid_t, Wait> waits_; // of threads that do not run
-    std::set<uint64_t> switches_; // ids of the events of context switches
+    std::map<pid_t, Wait> waits_;     // of threads that do not run
+    std::map<pid_t, uint64_t> ended_; // threads that ended a moment ago, with the time: they stop running once more
     uint64_t lost_ = 0, throttled_ = 0;
     bool is_busy_ = false;
     bool without_kernel_ = false;
