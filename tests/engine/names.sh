@@ -295,7 +295,8 @@ END
         case $mangling in legacy) linked=' _ZN4shop5store5order17h' ;; v0) linked=' _RNv.*4shop5store5order$' ;; esac
         nm shop | matches "$linked" || fail "rustc has not mangled as $mangling: $(nm shop | grep order)"
         for engine in $try; do
-            fastsdt-trace --engine "$engine" -e 'uprobe:./shop:rust:"shop::store::order" { @[func] = count(); } uprobe:./shop:rust:"*Till*close" { @closed = count(); }' \
+            # Rust's runtime handles SIGSEGV.
+            fastsdt-trace --engine "$engine" --move-faulting -e 'uprobe:./shop:rust:"shop::store::order" { @[func] = count(); } uprobe:./shop:rust:"*Till*close" { @closed = count(); }' \
                 -- ./shop >out 2>err || fail "rustc $mangling, $engine: $(cat err)"
             expect "rustc $mangling, $engine" "$(grep '^@' out)" "$(printf '@[shop::store::order]: 10\n@closed: 10')"
         done

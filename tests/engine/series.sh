@@ -88,6 +88,7 @@ refused 'BEGIN { @a = tseries(1, 1s, 5, "last"); }' "an interval's values are ag
 refused 'BEGIN { @a = tseries(1, 0, 5); }' 'an interval is some nanoseconds: 100ms'
 refused 'BEGIN { @a = tseries(1, 1s, 5); @a = tseries(1, 2s, 5); }' '@a has other intervals elsewhere'
 refused 'BEGIN { @a = tseries(1, 1s, 5); @a[3] = 4; }' '@a is a tseries(): print(), clear() and zero() take it, and nothing else'
+refused 'BEGIN { @a = tseries(1, 1s, 5); print(@a, 3); }' '@a is a tseries(), which has no top and nothing to divide'
 refused 'BEGIN { @a = tseries(1, 1s, 5); print(@a[1]); }' '@a is a tseries(): print(), clear() and zero() take it, and nothing else'
 
 # At probes: in 100 ms, intervals of 5 ms, two threads and two keys. None of it is forgotten: nothing is more than a thousand intervals old.
