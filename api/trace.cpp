@@ -60,7 +60,10 @@ Script parse_script(const char* text)
         return type.kind == engine::ValueKind::bytes || type.kind == engine::ValueKind::shown;
     };
     for (const engine::Map& map : script.maps)
-        if (map.series)
+        if (map.fine_bits)
+            throw ScriptError(map.where,
+                              map.name + " has finer buckets than hist(VALUE), which only fastsdt-trace prints");
+        else if (map.series)
             throw ScriptError(map.where, map.name + " is a tseries(), which only fastsdt-trace prints");
         else if (is_for_tool(map.type) || std::any_of(map.keys.begin(), map.keys.end(), is_for_tool))
             throw ScriptError(

@@ -129,7 +129,7 @@ ShapePtr target_of(Dwarf_Die& pointer, int depth, size_t& members)
 ShapePtr array_of(Dwarf_Die& die, int depth, size_t& members)
 {
     Dwarf_Die type, child;
-    if (!type_of(die, type))
+    if (!type_of(die, type) || dwarf_hasattr(&die, DW_AT_GNU_vector))
         return nullptr;
     ShapePtr shape = shape_of(type, depth, members);
     std::vector<uint64_t> counts;
@@ -148,15 +148,32 @@ ShapePtr array_of(Dwarf_Die& die, int depth, size_t& members)
     return shape;
 }
 
+// By itself, or by the typedef that its type is.
+bool is_over_aligned(Dwarf_Die die)
+{
+    for (int depth = 0; depth < deepest; ++depth) {
+        Dwarf_Die type;
+        if (number(die, DW_AT_alignment).value_or(0) > 8)
+            return true;
+        if (!type_of(die, type) || dwarf_tag(&type) != DW_TAG_typedef)
+            return false;
+        die = type;
+    }
+    return true;
+}
+
 ShapePtr record_of(Dwarf_Die& die, int depth, size_t& members)
 {
     Shape record{.kind = Shape::Kind::record, .size = size_t(number(die, DW_AT_byte_size).value_or(0))};
     record.name = record_name(die);
+    record.lacks_members = is_over_aligned(die);
     Dwarf_Die child, type;
     if (record.size > largest || dwarf_child(&die, &child) != 0)
         return nullptr;
     do {
-        record.lacks_members = record.lacks_members || dwarf_tag(&child) == DW_TAG_inheritance;
+        // Where such a record is on the stack depends on its alignment.
+        record.lacks_members =
+            record.lacks_members || dwarf_tag(&child) == DW_TAG_inheritance || is_over_aligned(child);
         if (dwarf_tag(&child) != DW_TAG_member || !type_of(child, type))
             continue;
         const auto at = number(child, DW_AT_data_member_location);
@@ -174,18 +191,44 @@ ShapePtr record_of(Dwarf_Die& die, int depth, size_t& members)
         }
         if (bits) {
             const uint64_t from = first.value_or(8 * at.value_or(0));
-            if (*bits == 0 || *bits > 64 || from > 8 * record.size)
+            if (*bits == 0)
                 continue;
+            if (*bits > 64 || from > 8 * record.size) {
+                record.lacks_members = true;
+                continue;
+            }
             member.offset = size_t(from / 8);
             member.first_bit = unsigned(from % 8);
             member.bits = unsigned(*bits);
-            if (member.first_bit + member.bits > 64)
+            if (member.first_bit + member.bits > 64) {
+                record.lacks_members = true;
                 continue;
+            }
         }
+        const size_t size = bits ? (member.first_bit + member.bits + 7) / 8 : member.shape->size;
+        record.lacks_members =
+            record.lacks_members || member.offset > record.size || size > record.size - member.offset;
         if (member.offset <= record.size)
             record.members.push_back(std::move(member));
     } while (dwarf_siblingof(&child, &child) == 0);
     return std::make_shared<const Shape>(std::move(record));
+}
+
+// By its constants: not every compiler says of which type they are.
+bool has_negative(Dwarf_Die& enumeration)
+{
+    Dwarf_Die child;
+    if (dwarf_child(&enumeration, &child) != 0)
+        return false;
+    do {
+        Dwarf_Attribute attribute;
+        Dwarf_Sword value = 0;
+        if (dwarf_tag(&child) == DW_TAG_enumerator
+            && dwarf_formsdata(dwarf_attr(&child, DW_AT_const_value, &attribute), &value) == 0 && value < 0
+            && dwarf_whatform(&attribute) != DW_FORM_udata)
+            return true;
+    } while (dwarf_siblingof(&child, &child) == 0);
+    return false;
 }
 
 ShapePtr shape_of(Dwarf_Die die, int depth, size_t& members)
@@ -200,12 +243,14 @@ ShapePtr shape_of(Dwarf_Die die, int depth, size_t& members)
         const bool is_signed = encoding == DW_ATE_signed || encoding == DW_ATE_signed_char;
         if (encoding == DW_ATE_float && (size == 4 || size == 8))
             return real_shape(size_t(size));
-        if (size == 0 || size > 8 || encoding == DW_ATE_float || encoding == DW_ATE_complex_float)
+        const bool is_integer = is_char || is_signed || encoding == DW_ATE_unsigned || encoding == DW_ATE_boolean
+            || encoding == DW_ATE_UTF || encoding == DW_ATE_address;
+        if (size == 0 || size > 8 || !is_integer)
             return nullptr;
         return std::make_shared<const Shape>(Shape{
             .size = size_t(size), .is_signed = is_signed, .name = is_char && name_of(die) == "char" ? "char" : ""});
     }
-    case DW_TAG_enumeration_type: return size && size <= 8 ? integer_shape(size_t(size), false) : nullptr;
+    case DW_TAG_enumeration_type: return size && size <= 8 ? integer_shape(size_t(size), has_negative(die)) : nullptr;
     case DW_TAG_pointer_type:
     case DW_TAG_reference_type:
     case DW_TAG_rvalue_reference_type: return pointer_shape(target_of(die, depth + 1, members));
@@ -246,6 +291,40 @@ public:
     }
 
     std::map<std::string, Dwarf_Off> types, functions, variables;
+    std::vector<Dwarf_Off> enumerations;
+
+    Declared declared()
+    {
+        Declared all;
+        for (const auto& [name, offset] : types)
+            if (Dwarf_Die die; dwarf_offdie(dwarf_, offset, &die))
+                if (ShapePtr shape = shape_of(die))
+                    all.records.emplace(name, std::move(shape));
+        for (const Dwarf_Off offset : enumerations) {
+            Dwarf_Die die, child;
+            if (!dwarf_offdie(dwarf_, offset, &die) || dwarf_child(&die, &child) != 0)
+                continue;
+            Shape made{.kind = Shape::Kind::enumeration,
+                       .size = size_t(number(die, DW_AT_byte_size).value_or(4)),
+                       .name = "enum"};
+            made.name += name_of(die).empty() ? "" : " " + name_of(die);
+            do {
+                Dwarf_Attribute attribute;
+                Dwarf_Sword value = 0;
+                if (dwarf_tag(&child) != DW_TAG_enumerator
+                    || dwarf_formsdata(dwarf_attr(&child, DW_AT_const_value, &attribute), &value) != 0)
+                    continue;
+                made.is_signed = made.is_signed || value < 0;
+                made.constants.emplace_back(name_of(child), value);
+            } while (dwarf_siblingof(&child, &child) == 0);
+            const auto shape = std::make_shared<const Shape>(std::move(made));
+            for (const auto& [name, value] : shape->constants)
+                all.constants.emplace(name, std::pair(value, shape));
+            if (shape->name != "enum")
+                all.records.emplace(shape->name, shape);
+        }
+        return all;
+    }
 
 private:
     void read()
@@ -279,6 +358,8 @@ private:
         if ((is_record(tag) || tag == DW_TAG_typedef) && !dwarf_hasattr(&die, DW_AT_declaration)) {
             if (const std::string name = name_of(die); !name.empty())
                 types.try_emplace(is_record(tag) ? record_name(die) : name, offset);
+        } else if (tag == DW_TAG_enumeration_type) {
+            enumerations.push_back(offset);
         } else if (tag == DW_TAG_subprogram && !dwarf_hasattr(&die, DW_AT_declaration)) {
             Dwarf_Attribute attribute;
             if (const char* const linked = dwarf_formstring(dwarf_attr_integrate(&die, DW_AT_linkage_name, &attribute)))
@@ -293,6 +374,11 @@ private:
     Dwarf* dwarf_ = nullptr;
     size_t entries_ = 0;
 };
+
+Declared declared_in(const std::string& path)
+{
+    return DebugFiles::File(path).declared();
+}
 
 DebugFiles::DebugFiles(const ProcessView& view) : root_(view.pid() ? view.path("") : "") {}
 DebugFiles::~DebugFiles() = default;
@@ -361,7 +447,8 @@ std::optional<DebugTypes::Signature> DebugFiles::signature(const Probe& probe)
     if (!file || probe.offset != 0) // in the middle of a function they may be anywhere
         return std::nullopt;
     auto function = file->find(file->functions, linked_name(*file, probe));
-    if (!function)
+    // A compiler that passes arguments as it likes, or not at all, says so.
+    if (!function || number(*function, DW_AT_calling_convention) == uint64_t(DW_CC_nocall))
         return std::nullopt;
     Signature found{.parameters = {}, .result = value_of(*function)};
     Dwarf_Die child;

@@ -10,6 +10,9 @@
 
 namespace fastsdt::engine {
 
+/// All types and constants of enums of a file.
+Declared declared_in(const std::string& path);
+
 class DebugFiles : public DebugTypes {
 public:
     /// @param view  of the process whose files are meant; of number 0: this one's
@@ -20,8 +23,9 @@ public:
     std::optional<Signature> signature(const Probe& probe) override;
     ShapePtr variable(const Probe& probe, const std::string& name) override;
 
-private:
     class File;
+
+private:
     File* file_of(const Probe& probe);
     std::string linked_name(File& file, const Probe& probe);
 

@@ -75,10 +75,15 @@ struct Member { // of.name, of->name
 struct Element { // of[index]
     Inner of, index;
 };
-/// A type where it is written: one by its name, or typeof(of).
+/// A type where it is written: one by its name, or typeof(of). Behind a macro's parameter that stands for one: p*, p[4].
 struct TypeName {
     ShapePtr shape; // none: void
     Inner of;
+    unsigned stars = 0;
+    size_t count = 0; // of an array; 0: it is none
+};
+struct TypeValue { // typeof(of), for a macro
+    TypeName type;
 };
 struct Cast { // (type)of
     TypeName type;
@@ -103,7 +108,7 @@ struct BlockValue { // { statements; value }, if a { b } else { c }
 
 struct Expr {
     std::variant<Number, Real, Text, Parameter, Word, NamedArgument, MapAt, VariableOf, Call, Prefix, Deref, Step,
-                 Infix, Choice, Member, Element, Cast, SizeOf, OffsetOf, Tuple, BlockValue>
+                 Infix, Choice, Member, Element, Cast, SizeOf, OffsetOf, TypeValue, Tuple, BlockValue>
         node;
     Span where;
 };
@@ -190,7 +195,9 @@ struct Script {
     std::map<std::string, ShapePtr> records;                       // that it declares, by "struct x"
     std::map<std::string, std::pair<int64_t, ShapePtr>> constants; // of enums
     size_t parameters = 0;                                         // of its parameters probes use so many
-    struct Setting {                                               // of config = { name = value }
+    std::vector<std::string> includes;                             // "<errno.h>"
+    Span first_include;
+    struct Setting { // of config = { name = value }
         std::string name;
         std::optional<Expr> value; // a word, a number or a text
         Span where;

@@ -91,6 +91,14 @@ bool Lexer::ahead(std::string_view word)
         && (rest.size() == word.size() || (!letter(rest[word.size()]) && !digit(rest[word.size()])));
 }
 
+std::string_view Lexer::line() const
+{
+    std::string_view rest = text_.substr(at_, line_end() - at_);
+    while (!rest.empty() && blank(rest.back()))
+        rest.remove_suffix(1);
+    return rest;
+}
+
 // As in bpftrace a "/" ends a filter if a brace is next.
 bool Lexer::ends_filter(size_t at) const
 {
@@ -174,7 +182,8 @@ Token Lexer::next()
         if (text_.substr(at_).starts_with(symbol))
             return take(Token::Kind::symbol, symbol.size());
     if (c == '#')
-        throw ScriptError({at_, 1}, "of the preprocessor only #define is here, in front of the probes", true);
+        throw ScriptError({at_, 1}, "of the preprocessor only #define and #include are here, in front of the probes",
+                          true);
     throw ScriptError({at_, 1}, "no word of the language begins with this character");
 }
 

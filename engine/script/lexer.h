@@ -48,6 +48,7 @@ public:
     bool is_next(char c) const { return at_ < text_.size() && text_[at_] == c; } ///< no blank comes before it
     void end_with_line() { text_ = text_.substr(0, line_end()); } ///< there is nothing behind it any more
     void skip_line() { at_ = line_end(); }
+    std::string_view line() const; ///< the rest of it, without blanks behind
 
 private:
     void skip_blanks();

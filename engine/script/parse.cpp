@@ -6,15 +6,41 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <set>
 #include <sstream>
 
 namespace fastsdt::engine {
+
+// What the script declares itself counts more than what headers do.
+static void include(ast::Script& written, std::string_view text, const Surroundings& around)
+{
+    std::vector<std::string> includes = around.includes;
+    includes.insert(includes.end(), written.includes.begin(), written.includes.end());
+    if (includes.empty())
+        return;
+    if (!around.headers)
+        fail(written.first_include, "only fastsdt-trace reads headers");
+    std::set<std::string> words;
+    const auto is_part = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
+    for (size_t at = 0; at < text.size();) {
+        const size_t start = at;
+        while (at < text.size() && is_part(static_cast<unsigned char>(text[at])))
+            ++at;
+        words.emplace(text.substr(start, at - start));
+        at += at == start;
+    }
+    Declared declared = around.headers->read(includes, words);
+    written.records.merge(declared.records);
+    written.constants.merge(declared.constants);
+}
 
 Script parse(std::string_view text, const std::vector<std::string>& parameters, DebugTypes* debug,
              const Surroundings& around)
 {
     std::optional<ScriptError> error;
-    const ast::Script written = read_grammar(text, parameters, error);
+    ast::Script written = read_grammar(text, parameters, error);
+    include(written, text, around);
     if (error) { // what stands before it in the text counts first
         try {
             resolve(written, parameters, around);

@@ -3,9 +3,12 @@
 #pragma once
 #include "script/script.h"
 
+#include <map>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace fastsdt::engine {
@@ -61,21 +64,35 @@ public:
     virtual ShapePtr variable(const Probe& probe, const std::string& name) = 0;
 };
 
-/// @param parameters  what $1, $2 and so on stand for. Throws ScriptError.
-/// @param debug  nullptr: nothing is known but what the script declares
 /// A parameter that is for getopt(), and neither $1 nor $2.
 inline bool is_option(std::string_view parameter)
 {
     return parameter.starts_with("--");
 }
 
+/// Types and constants of C's headers.
+struct Declared {
+    std::map<std::string, ShapePtr> records; ///< by "struct x", or by a typedef's name
+    std::map<std::string, std::pair<int64_t, ShapePtr>> constants;
+};
+class Headers {
+public:
+    virtual ~Headers() = default;
+    /// @param includes  "<errno.h>" or "\"own.h\""  @param words  of the script: macros of other names are not wanted. Throws Unusable.
+    virtual Declared read(const std::vector<std::string>& includes, const std::set<std::string>& words) = 0;
+};
+
 /// What is beside a script, and says something of it.
 struct Surroundings {
+    std::vector<std::string> includes = {}; ///< before those that it has itself
+    Headers* headers = nullptr;             ///< nullptr: it may have none
     /// As its `config` has them, "stack_mode" and "raw". They count more than those.
     std::vector<std::pair<std::string, std::string>> settings = {};
     bool is_newer = false; ///< what is compared is true or false, as in bpftrace since 0.24, and not 1 or 0
 };
 
+/// @param parameters  what $1, $2 and so on stand for. Throws ScriptError.
+/// @param debug  nullptr: nothing is known but what the script declares
 Script parse(std::string_view text, const std::vector<std::string>& parameters = {}, DebugTypes* debug = nullptr,
              const Surroundings& around = {});
 

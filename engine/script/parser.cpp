@@ -7,6 +7,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <set>
+#include <tuple>
 
 namespace fastsdt::engine {
 namespace {
@@ -52,13 +55,27 @@ public:
     }
 
 private:
-    // #define NAME value, #define NAME(x) value: a macro whose body is the rest of the line.
+    // #define NAME value, #define NAME(x) value: a macro whose body is the rest of the line. #include <file.h>.
     void directive()
     {
         const Span start = lexer_.here();
         lexer_.skip();
+        if (lexer_.ahead("include")) {
+            advance();
+            lexer_.peek();
+            const std::string file(lexer_.line());
+            const bool is_whole = file.size() > 2
+                && ((file.front() == '<' && file.back() == '>') || (file.front() == '"' && file.back() == '"'));
+            if (!is_whole)
+                fail(lexer_.here(), "#include <FILE> or #include \"FILE\" is wanted");
+            if (script_.includes.empty())
+                script_.first_include = start;
+            script_.includes.push_back(file);
+            return lexer_.skip_line();
+        }
         if (!lexer_.ahead("define"))
-            kernel_only(start, "of the preprocessor only #define is in this subset of bpftrace's language");
+            kernel_only(start,
+                        "of the preprocessor only #define and #include are in this subset of bpftrace's language");
         advance();
         Parser line({}, parameters_);
         line.lexer_ = lexer_;
@@ -159,7 +176,9 @@ private:
         }
         advance();
         expect("{", "the macro's parameters");
+        may_be_types_.insert(made.parameters.begin(), made.parameters.end());
         statements(made.body);
+        may_be_types_.clear();
         script_.macros[std::string(name.word)].push_back(std::move(made));
     }
 
@@ -598,6 +617,14 @@ private:
                              token.kind == Token::Kind::end_filter ? "the end of the filter" : found()));
         if (begins_type())
             return cast(token.where);
+        if (auto type = type_by_parameter()) { // (p*)x, (p)x, where no operator is behind the bracket
+            const char next = is(")") ? lexer_.peek() : '\0';
+            const bool is_value = std::isalnum(static_cast<unsigned char>(next))
+                || std::string_view("_$@(\"").find(next) != std::string_view::npos;
+            if (is(")") && (type->stars != 0 || is_value))
+                return cast_behind(token.where, *std::move(type));
+            go_back();
+        }
         Expr found = expression();
         if (!is(",") && !is("=")) {
             expect(")", "the expression");
@@ -657,7 +684,38 @@ private:
     }
 
     // Of typeof() and sizeof(): a type, or a value of it.
-    ast::TypeName type_or_value() { return begins_type() ? type() : ast::TypeName{nullptr, inner(expression())}; }
+    ast::TypeName type_or_value()
+    {
+        if (begins_type())
+            return type();
+        if (auto made = type_by_parameter()) {
+            if (is(")") || is(","))
+                return *std::move(made);
+            go_back();
+        }
+        return {nullptr, inner(expression())};
+    }
+
+    // p, p*, p[4], where p is a parameter of the macro. go_back() takes it back.
+    std::optional<ast::TypeName> type_by_parameter()
+    {
+        if (token_.kind != Token::Kind::identifier || !may_be_types_.contains(std::string(token_.word)))
+            return std::nullopt;
+        before_type_ = {lexer_, token_, last_, last_word_};
+        ast::TypeName made{nullptr, inner({ast::Word{std::string(token_.word)}, token_.where})};
+        advance();
+        while (accept("*"))
+            ++made.stars;
+        if (is("[")) {
+            advance();
+            if (token_.kind == Token::Kind::number && token_.number <= most_key_bytes)
+                made.count = token_.number;
+            advance();
+            accept("]");
+        }
+        return made;
+    }
+    void go_back() { std::tie(lexer_, token_, last_, last_word_) = before_type_; }
 
     // [4], or [] for as many as there are.
     ShapePtr array_of(ShapePtr of)
@@ -680,9 +738,10 @@ private:
     }
 
     // (uint8)value, (struct a*)value, (int8[4])value, behind the bracket
-    Expr cast(Span start)
+    Expr cast(Span start) { return cast_behind(start, type()); }
+
+    Expr cast_behind(Span start, ast::TypeName to)
     {
-        ast::TypeName to = type();
         expect(")", "the type");
         const Depth depth(*this);
         Expr of = unary();
@@ -702,6 +761,12 @@ private:
             return offset_of(token);
         if (token.word == "container_of")
             return container_of(token);
+        if (token.word == "typeof") {
+            expect("(", "\"typeof\"");
+            ast::TypeValue found{type_or_value()};
+            expect(")", "\"typeof\"");
+            return {std::move(found), join(token.where, last_)};
+        }
         if (token.word == "args") {
             if (!accept(".") && !accept("->"))
                 return {ast::Word{"args"}, token.where};
@@ -777,6 +842,8 @@ private:
 
     const std::vector<std::string>& parameters_;
     size_t loops_ = 0;
+    std::set<std::string> may_be_types_; // parameters of the macro that is read
+    std::tuple<Lexer, Token, Span, std::string_view> before_type_{lexer_, {}, {}, {}};
 };
 
 } // namespace

@@ -126,6 +126,10 @@ private:
     {
         under("sizeof " + type(node.type), [&] { of(node.type); });
     }
+    void one(const TypeValue& node)
+    {
+        under("typeof " + type(node.type), [&] { of(node.type); });
+    }
     void one(const OffsetOf& node)
     {
         under(fmt::format("offsetof {} {}", type(node.type), fmt::join(node.members, ".")), [&] { of(node.type); });

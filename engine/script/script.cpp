@@ -91,6 +91,26 @@ const Statement* runs_commands(const Script& script)
     return found;
 }
 
+std::pair<std::optional<int64_t>, std::optional<int64_t>> Map::bounds(size_t bucket) const
+{
+    if (bucket == 0)
+        return {std::nullopt, kind == MapKind::lhist && fine_bits == 0 ? low - 1 : -1};
+    const auto i = int64_t(bucket) - 1;
+    if (fine_bits) {
+        const int64_t exponent = std::max<int64_t>((i >> fine_bits) - 1, 0); // of the width
+        const int64_t first = (i - (exponent << fine_bits)) << exponent;
+        return {first, first + (int64_t(1) << exponent) - 1};
+    }
+    if (kind == MapKind::lhist && bucket == buckets() - 1)
+        return {high, std::nullopt};
+    if (kind == MapKind::lhist)
+        return {low + i * step, low + (i + 1) * step - 1};
+    if (i == 0)
+        return {0, 0};
+    const uint64_t first = uint64_t(1) << (i - 1);
+    return {int64_t(first), int64_t(2 * first - 1)};
+}
+
 bool has_samples(const Script& script)
 {
     return std::any_of(script.clauses.begin(), script.clauses.end(), [](const Clause& c) { return c.has_samples(); });

@@ -24,6 +24,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace fastsdt::engine {
@@ -199,6 +200,8 @@ struct Map {
     bool adds = false;                   ///< integer: += or its like changes it
     bool only_adds = false;              ///< and nothing else does: what threads and processes have are added up
     int64_t low = 0, high = 0, step = 0; ///< lhist; (high - low) / step <= 1000, and step > 0
+    /// hist(VALUE, BITS): an lhist of numbers of buckets, of which each power of two has 2^BITS. 0: none
+    unsigned fine_bits = 0;
     /// tseries(): the last key is the number of an interval, since 1970 or by what `clock_map` holds.
     struct Series {
         int64_t interval = 0; ///< nanoseconds
@@ -211,8 +214,12 @@ struct Map {
     {
         return kind == MapKind::hist ? 65 : kind == MapKind::lhist ? size_t((high - low) / step) + 2 : 0;
     }
+    /// The smallest and the largest value that a bucket counts; none: there is no such bound.
+    std::pair<std::optional<int64_t>, std::optional<int64_t>> bounds(size_t bucket) const;
     Span where; ///< its first mention
 
+    /// hist(), with finer buckets too.
+    bool is_power() const { return kind == MapKind::hist || fine_bits != 0; }
     bool has_stack_key() const
     {
         return std::any_of(keys.begin(), keys.end(), [](const ValueType& key) { return key.kind == ValueKind::stack; });

@@ -14,6 +14,20 @@ size_t up(size_t value, size_t to)
 
 } // namespace
 
+bool is_same(const ShapePtr& one, const ShapePtr& other)
+{
+    if (!one || !other)
+        return one == other;
+    const auto is_same_member = [](const Shape::Member& a, const Shape::Member& b) {
+        return a.name == b.name && a.offset == b.offset && a.first_bit == b.first_bit && a.bits == b.bits
+            && is_same(a.shape, b.shape);
+    };
+    return one->kind == other->kind && one->size == other->size && one->is_signed == other->is_signed
+        && one->count == other->count && one->name == other->name && is_same(one->of, other->of)
+        && std::equal(one->members.begin(), one->members.end(), other->members.begin(), other->members.end(),
+                      is_same_member);
+}
+
 ShapePtr integer_shape(size_t size, bool is_signed)
 {
     return std::make_shared<const Shape>(Shape{.size = size, .is_signed = is_signed});

@@ -58,6 +58,9 @@ struct Shape {
     bool is_number() const { return is_integer() || kind == Kind::pointer; }
 };
 
+/// They mean the same bytes the same way. What is known by its name only is compared by it.
+bool is_same(const ShapePtr& one, const ShapePtr& other);
+
 ShapePtr integer_shape(size_t size, bool is_signed);
 ShapePtr bool_shape();
 ShapePtr real_shape(size_t size);

@@ -51,7 +51,11 @@ TEST(Passed, OnArm64)
     EXPECT_EQ(last({half, big, half}), "x2"); // ..., int j) { return j; }
     EXPECT_EQ(last({whole, whole, whole, whole, whole, whole, whole, two}), "stack 0");        // return x.b: [sp, 8]
     EXPECT_EQ(last({whole, whole, whole, whole, whole, whole, whole, two, half}), "stack 16"); // return j
-    EXPECT_EQ(last({small}), "x0"); // int f(struct small s) { return s.b; }: sbfx x0, x0, 16, 16
+    EXPECT_EQ(last({small}), "x0");        // int f(struct small s) { return s.b; }: sbfx x0, x0, 16, 16
+    RecordBuilder either("union u", true); // double f(double d, union u { double a; double b; } x) { return x.b; }: d1
+    either.add("a", real);
+    either.add("b", real);
+    EXPECT_EQ(last({real, either.done()}), "v1");
     DebugTypes::Value result;
     result.shape = four; // struct four f(float f) { struct four x = {{1, 2}, f}; return x; }: s0, s1, s2
     EXPECT_EQ(returned(result, Arch::arm64).words.size(), 3U);
@@ -76,6 +80,18 @@ TEST(Passed, UnknownAndHidden)
     function.result.shape = big;
     EXPECT_EQ(passed(function, Arch::x86_64)[0].words[0].index, 1U);
     EXPECT_EQ(passed(function, Arch::arm64)[0].words[0].index, 0U);
+}
+
+// A member that is outside of its structure, as a damaged file may say.
+TEST(Passed, Damaged)
+{
+    Shape shape = *two;
+    shape.members[1].offset = size_t(1) << 27;
+    DebugTypes::Signature function;
+    function.result.is_void = true;
+    function.parameters.emplace_back().shape = std::make_shared<const Shape>(shape);
+    for (const Arch arch : {Arch::x86_64, Arch::arm64})
+        EXPECT_EQ(passed(function, arch).size(), 1U);
 }
 
 } // namespace

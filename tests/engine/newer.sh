@@ -131,6 +131,13 @@ prints "#define, a probe that is a parameter, parameters with a length" '#define
 $1 { print((SOME, TWICE(20 + 1), str($2, 6), str($2, 3))); exit(); }' '(314, 42, hello, he)' i:ms:1 hello
 prints "the top of a map, by a parameter" 'begin { @[1] = 30; @[2] = 20; @[3] = 10; print(@, $1, getopt("div", 1)); clear(@); }' '@[2]: 2
 @[1]: 3' 2 -- --div=10
+prints "types for macros" 'struct Foo { char m; } macro sof(a, b) { sizeof(a[2]) + sizeof(b*) + sizeof(b) } macro m(t) { sizeof(t) + 2 } macro n(z) { print(m(typeof(z))); }
+    macro cst(a) { (a*)-1 } macro low(t, x) { (t)x } macro sum(x) { (x * 2) + sizeof(x) }
+    begin { print(sof(typeof(uint64*), typeof(struct Foo))); n(typeof(uint64*)); print(cst(typeof(uint8))); print(low(typeof(uint8), 0x1234)); print(sum(5)); }' '25
+10
+18446744073709551615
+52
+18'
 prints "names of signals, asserts, settings" 'config = { max_cat_bytes = 3 } begin { printf("%s %s\n", signal_name(9), signal_name(99)); assert(1 == 1, "never");
     print((config().max_strlen, config().stack_mode, config().max_cat_bytes)); cat("/proc/version"); printf("\n"); }' 'Killed N/A
 (64, bpftrace, 3)
@@ -162,6 +169,60 @@ for each in 5 '('; do
     fastsdt-trace --probe-filter "$each" -e 'interval:ms:1 { exit(); }' >out 2>err || status=$?
     expect "--probe-filter $each" "$status $(cat err)" "2 fastsdt-trace: --probe-filter: $([ "$each" = 5 ] && echo 'no probe of the script matches "5"' || echo '"(" is no regular expression')"
 done
+# hist(X, BITS): each power of two has 2^BITS buckets, smaller numbers have one each, and all below 0 one together.
+cat >fine.py <<'END'
+import json, sys
+def bounds(value, bits):
+    if value < 0:
+        return None, -1
+    width = 1 << max(value.bit_length() - 1 - bits, 0)
+    return value // width * width, value // width * width + width - 1
+for line, bits in zip(open("out"), (1, 3, 5)):
+    wanted = {}
+    values = [(1 << i) + j * j - 7 for i in range(62) for j in range(12)] + [-1, -2**62]
+    for value in values:
+        wanted[bounds(value, bits)] = wanted.get(bounds(value, bits), 0) + 1
+    got = {(each.get("min"), each.get("max")): each["count"] for each in json.loads(line)["data"][f"@b{bits}"] if each["count"]}
+    if got != wanted:
+        sys.exit(f"{bits}: {sorted(set(got.items()) ^ set(wanted.items()), key=str)[:8]}")
+END
+fastsdt-trace --json -e 'macro all(x) { @b1 = hist(x, 1); @b3 = hist(x, 3); @b5 = hist(x, 5); }
+    BEGIN { for ($i : 0..62) { for ($j : 0..12) { all((1 << $i) + $j * $j - 7); } } all(-1); all(-(1 << 62)); }' >out 2>err || fail "$(cat err)"
+python3 fine.py || fail "finer buckets"
+prints "finer buckets as text" 'begin { @ = hist(9, 1); @ = hist(13, 1); @ = hist(0, 1); @ = hist(-5, 1); print(@); clear(@); @zero = hist(9, 0); }' "@:
+(..., 0)               1 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@|
+[0]                    1 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@|
+[1]                    0 |                                                    |
+[2]                    0 |                                                    |
+[3]                    0 |                                                    |
+[4, 6)                 0 |                                                    |
+[6, 8)                 0 |                                                    |
+[8, 12)                1 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@|
+[12, 16)               1 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@|
+@zero:
+[8, 16)                1 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@|"
+refused 'begin { @ = hist(9, 6); }' 'hist(VALUE, BITS) takes a number from 0 to 5 for the second'
+# C's headers, as the compiler reads them.
+mkdir -p own
+echo 'struct own { char a; long b; }; enum { OWN_ONE = 7 }; typedef struct own own_t; #define OWN_TEXT "text"' | sed 's/; #/;\n#/' >own/own.h
+printf '%s\n' '#include <errno.h>' '#include <stdio.h>' '#include <sys/stat.h>' 'int main(void) { printf("%d %d %zu %d", ENOENT, S_IFDIR, sizeof(struct stat), EOF); return 0; }' >headers.c
+gcc headers.c -o headers
+prints "headers" '#include <errno.h>
+#include <sys/stat.h>
+#include <stdio.h>
+#include "own.h"
+begin { printf("%d %d %d %d\n", ENOENT, S_IFDIR, sizeof(struct stat), EOF); print((strerror(ENOENT), OWN_ONE + 0, sizeof(own_t), offsetof(struct own, b))); }' \
+    "$(./headers)
+(No such file or directory, 7, 16, 8)" -I own
+prints "headers by an option" 'begin { print(strerror(EPERM)); }' 'Operation not permitted' --include errno.h
+status=0
+fastsdt-trace -e '#include <lol/no.h>
+begin { }' >out 2>err || status=$?
+expect "no such header" "$status $(sed -n '$p' err)" "2 fastsdt-trace: the C compiler refuses <lol/no.h>; -I DIR says where headers are"
+grep -q 'lol/no.h' err || fail "$(cat err)"
+status=0
+CC='' PATH=/none "$(command -v fastsdt-trace)" --include errno.h -e 'begin { }' >out 2>err || status=$?
+expect "no compiler" "$status $(cat err)" "2 fastsdt-trace: #include needs a C compiler, and there is none; CC names one"
 cat >app.c <<'END_OF_C'
 struct item {
     int id;
@@ -192,10 +253,21 @@ for engine in $engines; do
         @names[$i.name, $i.name[0]] = sum({ let $d = arg1; $d * 2 }); }
         uprobe:./app:show /arg1 == 8/ { $r = (len = args.length, who = (str((uint64)args.item + 4), 1)); print($r); print($r.who.0); @r = $r;
         $a = args; print(($a.length, $a.letter, args.letter)); }
+        uprobe:./app:show { @fine = hist(arg1 * 100, 2); }
         uprobe:./app:show /{ $k = arg1; $k > 6 }/ { @big = count(); }' '{ .len = 8, .who = (tea, 1) }
 tea
 (8, 120, 120)
 @big: 1
+@fine:
+[192, 224)             1 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@|
+[224, 256)             0 |                                                    |
+[256, 320)             0 |                                                    |
+[320, 384)             0 |                                                    |
+[384, 448)             1 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@|
+[448, 512)             0 |                                                    |
+[512, 640)             1 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@|
+[640, 768)             0 |                                                    |
+[768, 896)             1 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@|
 @h[1]: 0
 @h[2]: 1
 @h[3]: 1

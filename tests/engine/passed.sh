@@ -88,6 +88,47 @@ for seed in 1 2 3 ${FASTSDT_SEED:-}; do
     gcc -g -O1 -w app.c -o app || fail "gcc: $seed"
     compare user
 done
+cat >odd.c <<'END'
+typedef float four __attribute__((vector_size(16)));
+struct aligned { long a; } __attribute__((aligned(16)));
+union either { double d; long l; };
+enum sign { below = -1, above = 1 };
+struct pair { long a, b; };
+#define FUNCTION(what) __attribute__((noinline)) what { __asm__ volatile(".nops 16" : : : "memory");
+FUNCTION(long vector(four v, long x)) return x + (long)v[0]; }
+FUNCTION(long behind(long a, long b, long c, long d, long e, long f, long g, struct aligned s, long x)) return s.a + g + x; }
+FUNCTION(long chosen(union either u, double d, long x)) return u.l + x; }
+FUNCTION(long negative(enum sign e)) return e; }
+FUNCTION(long first(long x, long y)) return x + y; }
+FUNCTION(long second(long y, long x)) return x - y; }
+FUNCTION(struct pair both(long x, long y)) return (struct pair){x, y}; }
+int main(void)
+{
+    union either u = {.l = 77};
+    return vector((four){1}, 2) + behind(1, 2, 3, 4, 5, 6, 7, (struct aligned){8}, 9) + chosen(u, 8.5, 42) + negative(below) + first(1, 2) + second(3, 4)
+        + both(5, 6).b < 0;
+}
+END
+gcc -g -O1 odd.c -o odd
+fastsdt-trace --engine user -e 'uprobe:./odd:chosen { printf("%d %d\n", args.u.l, args.x); } uprobe:./odd:negative { printf("%d\n", args.e); }
+    uprobe:./odd:first, uprobe:./odd:both { printf("%d %d\n", args.x, args.y); } uretprobe:./odd:first, uretprobe:./odd:second { printf("%d\n", retval); }' -- ./odd >out 2>err ||
+    fail "$(cat err)"
+expect "unions, enumerations, two functions" "$(grep -v '^sites' out)" "77 42
+-1
+1 2
+3
+1
+5 6"
+# refused NAME SCRIPT WHAT
+refused() {
+    local status=0
+    fastsdt-trace --engine user -e "$2" -- ./odd >out 2>err || status=$?
+    expect "$1" "$status $(grep -c -F "$3" err)" "2 1"
+}
+refused "behind a vector" 'uprobe:./odd:vector { print(args.x); }' "where x is passed is not known here, by its type long int or one before it"
+refused "behind what is aligned" 'uprobe:./odd:behind { print(args.x); }' "where x is passed is not known here"
+refused "another place" 'uprobe:./odd:first, uprobe:./odd:second { print(args.x); }' "uprobe:./odd:second has x in another place or of another type than uprobe:./odd:first"
+refused "another result" 'uretprobe:./odd:first, uretprobe:./odd:both { print(retval); }' "have results of different types"
 if [ "$(id -u)" = 0 ] && [ -e /sys/bus/event_source/devices/uprobe/type ]; then
     python3 make.py 4 numbers
     gcc -g -O1 -w app.c -o app

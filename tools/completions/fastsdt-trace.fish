@@ -27,6 +27,8 @@ complete -c fastsdt-trace -s o -l output -r -F -d 'Print into this file; what th
 complete -c fastsdt-trace -s j -l json -d 'Print as bpftrace -f json does'
 complete -c fastsdt-trace -l like -x -d 'Print structures, pointers, statistics, empty maps and lists as this version of bpftrace does; 0.17 by default'
 complete -c fastsdt-trace -l no-warnings -d 'Say nothing of warnf() and of what looks odd in a script'
+complete -c fastsdt-trace -l include -r -F -d 'Read this C header before the script, as #include <FILE> does: types and constants'
+complete -c fastsdt-trace -s I -r -F -d 'Look for headers here too'
 complete -c fastsdt-trace -l probe-filter -x -d 'Leave out probes of the script that do not match this regular expression, but for BEGIN and END'
 complete -c fastsdt-trace -l unsafe -d 'Let scripts run commands: system()'
 complete -c fastsdt-trace -l uretprobe -d 'Let bpftrace have return probes whose exits cannot be armed. The kernel replaces return addresses for these, which ends programs that check them. Refused where a file that is known beforehand is a Go program, throws exceptions or is marked for shadow stacks'

@@ -8,6 +8,7 @@
 #include "elf/elf_file.h"
 #include "elf/image.h"
 #include "elf/notes.h"
+#include "headers.h"
 #include "live/live.h"
 #include "process/debug_types.h"
 #include "report/armable.h"
@@ -239,6 +240,8 @@ std::vector<std::string> patterns_of(const std::string& search, const Options& o
         const size_t behind = at == search.npos ? at : search.find(':', at + 1);
         patterns.push_back(behind == search.npos ? "" : search.substr(0, at + 1) + file + search.substr(behind));
     }
+    if (const std::string file = file_of(search); patterns.empty() && file.find('/') != file.npos)
+        give_up(fmt::format("no file for \"{}\"", file));
     if (patterns.empty())
         give_up("--list wants a FILE to look into, or a process: usdt:FILE:*, or FILE, or --pid PID");
     return patterns;
@@ -263,7 +266,10 @@ std::vector<std::string> searches(const Options& options, std::ostream& out)
     if (options.text.empty())
         return {*options.list};
     std::vector<std::string> all;
-    const engine::Script script = engine::parse(options.text, options.parameters);
+    engine::DebugFiles debug{engine::ProcessView(options.pid)};
+    CompiledHeaders headers(options.include_folders);
+    const engine::Script script =
+        engine::parse(options.text, options.parameters, &debug, surroundings(options, headers));
     for (const engine::Clause& clause : script.clauses)
         for (const engine::Probe& probe : clause.probes)
             if (probe.has_sites())

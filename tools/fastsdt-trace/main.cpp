@@ -4,6 +4,7 @@
 #include "base/search_path.h"
 #include "base/unusable.h"
 #include "bpftrace.h"
+#include "headers.h"
 #include "list.h"
 #include "proc/maps.h"
 #include "export.h"
@@ -148,24 +149,12 @@ void print_to(const std::string& path)
     std::cout.rdbuf(new __gnu_cxx::stdio_filebuf<char>(file, std::ios::out));
 }
 
-// The variables of bpftrace's that mean something here. Those that are not set are as `config` says.
-engine::Surroundings surroundings(const Options& options)
-{
-    engine::Surroundings found;
-    found.is_newer = options.is_newer;
-    for (const auto& [variable, setting] :
-         {std::pair("BPFTRACE_STACK_MODE", "stack_mode"), std::pair("BPFTRACE_MAX_CAT_BYTES", "max_cat_bytes"),
-          std::pair("BPFTRACE_DUMMY_TS_MAP", "dummy_ts_map")})
-        if (const char* const text = std::getenv(variable))
-            found.settings.emplace_back(setting, text);
-    return found;
-}
-
 int trace(const Options& options)
 {
     try {
         engine::DebugFiles debug{engine::ProcessView(options.pid)};
-        engine::Script script = engine::parse(options.text, options.parameters, &debug, surroundings(options));
+        CompiledHeaders headers(options.include_folders);
+        engine::Script script = engine::parse(options.text, options.parameters, &debug, surroundings(options, headers));
         refuse_parameters(options, script);
         filter_probes(script, options.probe_filter);
         for (const std::string& map : script.unused)
@@ -202,6 +191,8 @@ int trace(const Options& options)
             if (!probes.empty() && !may_be_everyone)
                 give_up(fmt::format("{}: {} is a probe of a program", no_process,
                                     (pattern != probes.end() ? *pattern : probes[0])->text));
+            if (options.dry && probes.empty())
+                return 0; // it is a script, and has no sites
             if (options.dry)
                 give_up("--dry-run shows the sites of a process: name it with --pid, or a command after --");
         }

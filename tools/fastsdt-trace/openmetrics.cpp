@@ -276,14 +276,9 @@ void MapMetrics::buckets(Exposition& to, const Entry& entry, const Exposition::L
         to.sample("_count", labels, std::to_string(all));
 }
 
-// Values are integers: script.h has the buckets.
 std::string MapMetrics::upper_bound(size_t bucket) const
 {
-    if (map_.kind == MapKind::lhist)
-        return canonical(static_cast<double>(map_.low + static_cast<int64_t>(bucket) * map_.step) - 1);
-    if (bucket < 2)
-        return bucket == 0 ? "-1.0" : "0.0";
-    return canonical(std::ldexp(1.0, static_cast<int>(bucket) - 1) - 1);
+    return canonical(static_cast<double>(map_.bounds(bucket).second.value_or(INT64_MAX)));
 }
 
 } // namespace fastsdt::trace_tool

@@ -302,6 +302,13 @@ void add_options(CLI::App& app, Options& options, Given& given)
     app.add_flag_callback(
         "--no-warnings", [&options] { options.warns = false; },
         "Say nothing of warnf() and of what looks odd in a script");
+    app.add_option("--include", options.includes,
+                   "Read this C header before the script, as #include <FILE> does: types and constants")
+        ->type_name("FILE")
+        ->allow_extra_args(false);
+    app.add_option("-I", options.include_folders, "Look for headers here too")
+        ->type_name("DIR")
+        ->allow_extra_args(false);
     app.add_option("--probe-filter", options.probe_filter,
                    "Leave out probes of the script that do not match this regular expression, but for BEGIN and END")
         ->type_name("REGEX");

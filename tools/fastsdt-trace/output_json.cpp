@@ -129,20 +129,8 @@ private:
 
     static std::string bounds(const Map& map, size_t bucket)
     {
-        const auto i = static_cast<int64_t>(bucket);
-        if (map.kind == MapKind::lhist) {
-            if (bucket == 0)
-                return fmt::format("\"max\": {}, ", map.low - 1);
-            if (bucket == map.buckets() - 1)
-                return fmt::format("\"min\": {}, ", map.high);
-            return fmt::format("\"min\": {}, \"max\": {}, ", (i - 1) * map.step + map.low, i * map.step + map.low - 1);
-        }
-        if (bucket == 0)
-            return "\"max\": -1, ";
-        if (bucket == 1)
-            return "\"min\": 0, \"max\": 0, ";
-        const uint64_t low = uint64_t(1) << (bucket - 2);
-        return fmt::format("\"min\": {}, \"max\": {}, ", low, low * 2 - 1);
+        const auto [low, high] = map.bounds(bucket);
+        return (low ? fmt::format("\"min\": {}, ", *low) : "") + (high ? fmt::format("\"max\": {}, ", *high) : "");
     }
 
     void histograms(const Map& map, const Entries& entries, uint32_t div) override
@@ -152,7 +140,7 @@ private:
             const Range range = filled(entry.buckets);
             for (size_t i = range.first; i < range.end; ++i)
                 all += fmt::format("{}{{{}\"count\": {}}}", all.empty() ? "" : ", ", bounds(map, i),
-                                   entry.buckets[i] / (map.kind == MapKind::hist ? div : 1));
+                                   entry.buckets[i] / (map.is_power() ? div : 1));
             return "[" + all + "]";
         });
     }

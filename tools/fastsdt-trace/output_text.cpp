@@ -39,7 +39,12 @@ std::string linear_label(int64_t number)
 std::string bucket_label(const Map& map, size_t bucket)
 {
     const auto i = static_cast<int64_t>(bucket);
-    if (map.kind == MapKind::lhist) {
+    if (map.fine_bits && bucket != 0) {
+        const auto [low, high] = map.bounds(bucket);
+        return *low == *high ? fmt::format("[{}]", linear_label(*low))
+                             : fmt::format("[{}, {})", linear_label(*low), linear_label(*high + 1));
+    }
+    if (map.kind == MapKind::lhist && !map.fine_bits) {
         if (bucket == 0)
             return fmt::format("(..., {})", linear_label(map.low));
         if (bucket == map.buckets() - 1)
@@ -129,7 +134,7 @@ private:
                 const auto bar =
                     static_cast<size_t>(static_cast<float>(entry->buckets[i]) / static_cast<float>(range.most) * width);
                 out_ << fmt::format("{:<16}{:>8} |{:<52}|\n", bucket_label(map, i),
-                                    entry->buckets[i] / (map.kind == MapKind::hist ? div : 1), std::string(bar, '@'));
+                                    entry->buckets[i] / (map.is_power() ? div : 1), std::string(bar, '@'));
             }
         }
         out_ << '\n';

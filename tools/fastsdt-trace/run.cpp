@@ -342,15 +342,17 @@ private:
     // Of a tseries(), those that are not printed any more: the kernel's and the stubs' maps have room for some thousand.
     void forget_intervals()
     {
+        std::optional<engine::Maps> maps;
         for (size_t i = 0; i < script_.maps.size(); ++i) {
             const auto& series = script_.maps[i].series;
             if (!series)
                 continue;
-            const engine::Maps maps = processes_.read();
+            if (!maps)
+                maps = processes_.read();
             int64_t last = 0;
-            for (const engine::Entry& entry : maps.maps[i])
+            for (const engine::Entry& entry : maps->maps[i])
                 last = std::max(last, entry.keys.back().number);
-            for (const engine::Entry& entry : maps.maps[i])
+            for (const engine::Entry& entry : maps->maps[i])
                 if (entry.keys.back().number <= last - series->count)
                     processes_.remove(i, entry.keys);
         }

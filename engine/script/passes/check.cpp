@@ -256,7 +256,7 @@ private:
             fail(update.arguments[3].where, "the step is above 0");
         if (low >= high)
             fail(update.arguments[2].where, "MAX has to be above MIN");
-        if ((high - low) / step > most_buckets)
+        if (!map.fine_bits && (high - low) / step > most_buckets)
             fail(update.arguments[3].where, fmt::format("more than {} buckets: a larger step is wanted", most_buckets));
         map.low = low;
         map.high = high;
@@ -299,6 +299,8 @@ private:
         Map& map = script_.maps[statement.map];
         if (map.series && (statement.kind == Kind::each || statement.kind == Kind::remove))
             refuse_series(map, statement.where);
+        if (map.series && statement.kind == Kind::print && (statement.top || statement.div))
+            fail(statement.where, fmt::format("{} is a tseries(), which has no top and nothing to divide", map.name));
         if (statement.kind == Kind::each)
             return;
         map.of_tool = map.of_tool && !clause.has_sites();

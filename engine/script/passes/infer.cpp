@@ -350,20 +350,41 @@ private:
                 named_argument(e);
             return;
         case Value::retval: { // as the function's declaration has it
-            const bool is_one = debug_ && clause_->probes.size() == 1 && clause_->probes[0].kind == Probe::Kind::exit;
-            const auto known =
-                is_one && !e.real && !e.type.shape ? debug_->signature(clause_->probes[0]) : std::nullopt;
-            const ShapePtr shape = known ? known->result.shape : nullptr;
+            const auto known = e.real || e.type.shape ? std::nullopt : known_result(e.where);
+            const ShapePtr shape = known ? known->shape : nullptr;
             if (shape && shape->kind == Shape::Kind::real)
                 make_real(e, shape->size);
-            else if (shape && (shape->kind == Shape::Kind::record))
-                result_of(known->result, e);
+            else if (shape && shape->kind == Shape::Kind::record)
+                result_of(*known, e);
             else if (e.real && !e.type.shape)
                 make_real(e, e.real);
             return;
         }
         default: return;
         }
+    }
+
+    // As all functions of the clause declare it. Empty: nobody knows; integers may differ.
+    std::optional<DebugTypes::Value> known_result(Span where)
+    {
+        std::optional<DebugTypes::Value> found;
+        const auto is_integer = [](const std::optional<DebugTypes::Value>& one) {
+            return !one || !one->shape || one->shape->is_number();
+        };
+        for (size_t i = 0; debug_ && i < clause_->probes.size(); ++i) {
+            const Probe& probe = clause_->probes[i];
+            const auto signature = probe.kind == Probe::Kind::exit ? debug_->signature(probe) : std::nullopt;
+            const auto own = signature ? std::optional(signature->result) : std::nullopt;
+            if (i == 0)
+                found = own;
+            else if (!(is_integer(found) && is_integer(own))
+                     && !(found && own && found->by_reference == own->by_reference
+                          && is_same(found->shape, own->shape)))
+                kernel_only(where,
+                            fmt::format("{} and {} have results of different types: a clause for each of them",
+                                        clause_->probes[0].text, probe.text));
+        }
+        return found;
     }
 
     // A structure. One that is too large for registers is at the address that the caller has given, which is the result then on x86-64.
@@ -399,14 +420,14 @@ private:
         return found ? found : integer_shape(8, false);
     }
 
-    // args.NAME of a function: the register or the place on the stack that the ABI gives it.
-    void named_argument(Expression& e)
+    // An argument of that name of the probe's function, and where it is.
+    std::pair<DebugTypes::Parameter, Passed> parameter(const Probe& probe, const Expression& e)
     {
-        const auto signature = debug_ ? debug_->signature(clause_->probes[0]) : std::nullopt;
+        const auto signature = debug_ ? debug_->signature(probe) : std::nullopt;
         if (!signature)
             kernel_only(e.where,
                         fmt::format("{} has no debug information that tells the arguments' names: arg0 is the first",
-                                    clause_->probes[0].text));
+                                    probe.text));
         const auto found = std::find_if(signature->parameters.begin(), signature->parameters.end(),
                                         [&](const DebugTypes::Parameter& p) { return p.name == e.text; });
         if (found == signature->parameters.end()) {
@@ -414,12 +435,24 @@ private:
             for (const DebugTypes::Parameter& each : signature->parameters)
                 names += (names.empty() ? "" : ", ") + each.name;
             fail(e.where,
-                 fmt::format("{} has no argument named {}; {}", clause_->probes[0].text, e.text,
+                 fmt::format("{} has no argument named {}; {}", probe.text, e.text,
                              names.empty() ? "it has none" : "its arguments are " + names));
         }
-        const size_t index = size_t(found - signature->parameters.begin());
-        const Passed where = passed(*signature, own_arch)[index];
-        const ShapePtr& shape = found->shape;
+        return {*found, passed(*signature, own_arch)[size_t(found - signature->parameters.begin())]};
+    }
+
+    // args.NAME of a function: the register or the place on the stack that the ABI gives it.
+    void named_argument(Expression& e)
+    {
+        const auto [found, where] = parameter(clause_->probes[0], e);
+        const ShapePtr& shape = found.shape;
+        for (size_t i = 1; i < clause_->probes.size(); ++i)
+            if (const auto [other, place] = parameter(clause_->probes[i], e);
+                place != where || !is_same(shape, other.shape))
+                kernel_only(
+                    e.where,
+                    fmt::format("{} has {} in another place or of another type than {}: a clause for each of them",
+                                clause_->probes[i].text, e.text, clause_->probes[0].text));
         const Span at = e.where;
         const bool is_record = shape && !shape->is_number() && shape->kind != Shape::Kind::real;
         const auto from = [&](const Passed::Word& word) {
@@ -432,7 +465,7 @@ private:
         case Passed::Kind::unknown:
             kernel_only(at,
                         fmt::format("where {} is passed is not known here, by its type {} or one before it", e.text,
-                                    found->type));
+                                    found.type));
         case Passed::Kind::reference: e = memory(from(where.words[0]), shape, at); return;
         case Passed::Kind::memory:
             if (is_record) {

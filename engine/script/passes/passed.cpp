@@ -45,6 +45,8 @@ bool leaves(const Shape& shape, size_t at, std::vector<Leaf>& to)
         });
     case Shape::Kind::array:
     case Shape::Kind::text:
+        if (shape.size > most || (shape.of && shape.of->size == 0))
+            return false;
         for (size_t i = 0; i < std::max<size_t>(shape.count, shape.of ? 0 : shape.size); ++i)
             if (!(shape.of ? leaves(*shape.of, at + i * shape.of->size, to)
                            : leaves(*integer_shape(1, true), at + i, to)))
@@ -63,36 +65,41 @@ struct Taken {
 
 // ---- x86-64
 
-// Of a value of 16 bytes at most: whether each of its words goes to a vector register. Empty: it goes to memory.
-std::optional<std::vector<bool>> classes(const Shape& shape)
+enum class Class { none, vector, integer };
+// Of a value of 16 bytes at most: where each of its words goes; none: the word has nothing in it. Empty: it goes to memory.
+std::optional<std::vector<Class>> classes(const Shape& shape)
 {
     std::vector<Leaf> all;
     if (shape.size > 2 * word || shape.size == 0 || !leaves(shape, 0, all))
         return std::nullopt;
-    std::vector<bool> found(up(shape.size, word) / word, true);
-    for (const Leaf& each : all)
-        if (!each.is_real)
-            found[each.at / word] = false;
+    std::vector<Class> found(up(shape.size, word) / word, Class::none);
+    for (const Leaf& each : all) {
+        if (each.at + each.size > shape.size)
+            return std::nullopt; // of a damaged file
+        Class& of = found[each.at / word];
+        of = each.is_real && of != Class::integer ? Class::vector : Class::integer;
+    }
     return found;
 }
 
-std::vector<Passed::Word> words_of(const Shape& shape, const std::vector<bool>& classes, unsigned integers,
+std::vector<Passed::Word> words_of(const Shape& shape, const std::vector<Class>& classes, unsigned integers,
                                    unsigned vectors)
 {
     std::vector<Passed::Word> words;
     for (size_t i = 0; i < classes.size(); ++i)
-        words.push_back({.is_vector = classes[i],
-                         .index = classes[i] ? vectors++ : integers++,
-                         .at = i * word,
-                         .size = std::min(word, shape.size - i * word)});
+        if (classes[i] != Class::none)
+            words.push_back({.is_vector = classes[i] == Class::vector,
+                             .index = classes[i] == Class::vector ? vectors++ : integers++,
+                             .at = i * word,
+                             .size = std::min(word, shape.size - i * word)});
     return words;
 }
 
 Passed x86_argument(const Shape& shape, Taken& taken)
 {
     if (const auto found = classes(shape)) {
-        const auto in_vectors = unsigned(std::count(found->begin(), found->end(), true));
-        const unsigned in_integers = unsigned(found->size()) - in_vectors;
+        const auto in_vectors = unsigned(std::count(found->begin(), found->end(), Class::vector));
+        const auto in_integers = unsigned(std::count(found->begin(), found->end(), Class::integer));
         if (taken.integers + in_integers <= register_arguments(Arch::x86_64) && taken.vectors + in_vectors <= vectors) {
             Passed passed{.kind = Passed::Kind::registers,
                           .words = words_of(shape, *found, taken.integers, taken.vectors)};
@@ -113,11 +120,15 @@ std::optional<std::vector<Leaf>> homogeneous(const Shape& shape)
 {
     constexpr size_t most = 4;
     std::vector<Leaf> all;
-    if (!leaves(shape, 0, all) || all.empty() || all.size() > most || all.size() * all[0].size != shape.size)
+    if (shape.size > most * word || !leaves(shape, 0, all) || all.empty())
         return std::nullopt;
     const bool is =
         std::all_of(all.begin(), all.end(), [&](const Leaf& each) { return each.is_real && each.size == all[0].size; });
-    return is ? std::optional(all) : std::nullopt;
+    // The members of a union begin at one place.
+    std::sort(all.begin(), all.end(), [](const Leaf& a, const Leaf& b) { return a.at < b.at; });
+    all.erase(std::unique(all.begin(), all.end(), [](const Leaf& a, const Leaf& b) { return a.at == b.at; }),
+              all.end());
+    return is && all.size() <= most && all.size() * all[0].size == shape.size ? std::optional(all) : std::nullopt;
 }
 
 // In vector registers from `vector` on, or in integers' from `integer` on.
@@ -153,6 +164,12 @@ Passed arm64_argument(const Shape& shape, Taken& taken)
     passed = {.kind = Passed::Kind::memory, .words = {}, .offset = taken.stack};
     taken.stack += up(shape.size, word);
     return passed;
+}
+
+// A class of C++ without members: on x86-64 nothing is passed.
+bool is_empty(const Shape& shape)
+{
+    return shape.kind == Shape::Kind::record && shape.members.empty();
 }
 
 Passed argument(const Shape& shape, Arch arch, Taken& taken)
@@ -192,7 +209,9 @@ std::vector<Passed> passed(const DebugTypes::Signature& function, Arch arch)
     for (const DebugTypes::Parameter& each : function.parameters) {
         known = known && each.shape && (each.by_reference || is_whole(*each.shape));
         Passed found;
-        if (known && each.by_reference) {
+        if (known && !each.by_reference && is_empty(*each.shape)) {
+            known = arch == Arch::x86_64;
+        } else if (known && each.by_reference) {
             found = argument(*integer_shape(word, false), arch, taken);
             found.kind = found.kind == Passed::Kind::registers ? Passed::Kind::reference : Passed::Kind::unknown;
         } else if (known) {

@@ -21,9 +21,11 @@ struct Passed {
         bool is_vector = false;
         unsigned index = 0; ///< of the registers for such arguments, or results
         size_t at = 0, size = 8;
+        bool operator==(const Word&) const = default;
     };
     std::vector<Word> words = {};
     size_t offset = 0;
+    bool operator==(const Passed&) const = default;
 };
 
 /// By parameter. What comes behind one of which nothing is known is not known either.

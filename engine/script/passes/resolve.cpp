@@ -63,8 +63,13 @@ private:
             stack_form(text, nowhere, true);
         else if (name == "dummy_ts_map")
             draft_.script.clock_map = text;
-        else if (uint64_t bytes = 0; name == "max_cat_bytes" && std::from_chars(text.data(), end, bytes).ptr == end)
+        else if (name == "max_cat_bytes") {
+            uint64_t bytes = 0;
+            const auto [last, error] = std::from_chars(text.data(), end, bytes);
+            if (last != end || error != std::errc())
+                fail(nowhere, fmt::format("max_cat_bytes is a number of bytes, and not \"{}\"", text));
             draft_.script.cat_bytes = std::min<uint64_t>(bytes, most_cat_bytes);
+        }
     }
 
     // What a setting of bpftrace's means here. Most are of BPF and of how bpftrace finds things: they change no result.
@@ -228,7 +233,7 @@ private:
         made.keys = values(map.keys);
         Update update;
         if (aggregation) {
-            aggregate(update, *aggregation, *call, value.where);
+            aggregate(update, *aggregation, *call, value.where, draft_.script.maps[made.map]);
         } else if (node.op && !adds) { // not in one step
             Expression before =
                 engine::made(Expression::Kind::map, {node.target.where.start, map.name.size()}, [&](Expression& e) {
@@ -295,7 +300,47 @@ private:
 
     const int64_t boot_ = nanoseconds(CLOCK_REALTIME) - nanoseconds(CLOCK_BOOTTIME);
 
-    void aggregate(Update& update, const AggregationWord& function, const ast::Call& call, Span where)
+    // hist(VALUE, BITS): each power of two has 2^BITS buckets, and smaller numbers have one each. By numbers of them: with e = log2(VALUE >> BITS), or 0,
+    // that is (e << BITS) + (VALUE >> e); -1 for those below 0.
+    void fine_histogram(Update& update, Map& map)
+    {
+        constexpr int64_t most_bits = 5;
+        const Expression bits = std::move(update.arguments.back());
+        update.arguments.pop_back();
+        const Span where = update.arguments[0].where;
+        if (bits.kind != Expression::Kind::number || bits.number < 0 || bits.number > most_bits)
+            fail(bits.where, fmt::format("hist(VALUE, BITS) takes a number from 0 to {} for the second", most_bits));
+        if (bits.number == 0)
+            return;
+        map.fine_bits = unsigned(bits.number);
+        update.kind = MapKind::lhist;
+        const auto with = [&](Operator op, size_t variable, Expression right) {
+            return operation_of(op, this->variable(variable, where), std::move(right), where);
+        };
+        const auto change = [&](std::vector<Statement>& to, size_t variable, Operator op, Expression right) {
+            put(to, set(variable, with(op, variable, std::move(right)), where));
+        };
+        const size_t value = hidden_variable(where), rest = hidden_variable(where), exponent = hidden_variable(where);
+        put(*before_, set(value, std::move(update.arguments[0]), where));
+        put(*before_, set(rest, with(Operator::shift_right, value, bits), where));
+        put(*before_, set(exponent, number_of(0, where), where));
+        for (const int64_t half : {32, 16, 8, 4, 2, 1}) {
+            Statement more = statement(Statement::Kind::branch, where);
+            more.value = with(Operator::shift_right, rest, number_of(half, where));
+            change(more.then, exponent, Operator::add, number_of(half, where));
+            change(more.then, rest, Operator::shift_right, number_of(half, where));
+            put(*before_, std::move(more));
+        }
+        Expression bucket =
+            operation_of(Operator::select, with(Operator::shift_right, value, number_of(63, where)), where);
+        bucket.operands.push_back(number_of(-1, where));
+        bucket.operands.push_back(operation_of(Operator::add, with(Operator::shift_left, exponent, bits),
+                                               with(Operator::shift_right, value, variable(exponent, where)), where));
+        update.arguments = {std::move(bucket), number_of(0, where), number_of((64 - bits.number) << bits.number, where),
+                            number_of(1, where)};
+    }
+
+    void aggregate(Update& update, const AggregationWord& function, const ast::Call& call, Span where, Map& map)
     {
         update.kind = function.kind;
         update.function = call.word;
@@ -303,7 +348,7 @@ private:
         if (update.arguments.size() == function.arguments)
             return;
         if (function.kind == MapKind::hist && update.arguments.size() == 2)
-            kernel_only(where, "hist() of finer buckets is not in this subset of bpftrace's language");
+            return fine_histogram(update, map);
         fail(where,
              function.kind == MapKind::lhist ? std::string("lhist(VALUE, MIN, MAX, STEP) wants these four")
                                              : fmt::format("{}() wants {}", function.word, function.wants));

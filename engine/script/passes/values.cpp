@@ -153,7 +153,6 @@ size_t Values::new_variable(const std::string& name, Span where)
     return clause_->variables.size() - 1;
 }
 
-// No text can say its name.
 size_t Values::hidden_variable(Span where)
 {
     return new_variable(fmt::format("value {}", clause_->variables.size()), where);
@@ -345,13 +344,32 @@ Expression Values::value(const ast::Element& node, Span where)
     return made(Expression::Kind::element, where,
                 [&](Expression& e) { e.operands = in_order({node.of.get(), node.index.get()}); });
 }
+ShapePtr Values::known_type(const ast::TypeName& type)
+{
+    if (!type.of)
+        return type.shape;
+    const ast::Expr* const argument = argument_of_macro(*type.of);
+    const auto* const of = argument ? std::get_if<ast::TypeValue>(&argument->node) : nullptr;
+    ShapePtr shape = of ? outside([&] { return known_type(of->type); }) : nullptr;
+    if (!shape && (type.stars || type.count))
+        kernel_only(type.of->where, "a pointer to the type of a value is not in this subset of bpftrace's language");
+    for (unsigned i = 0; i < type.stars; ++i)
+        shape = pointer_shape(shape);
+    return type.count ? array_shape(shape, type.count) : shape;
+}
+
+Expression Values::value(const ast::TypeValue&, Span where)
+{
+    fail(where, "a type is no value: typeof() is for macros that want a type");
+}
+
 // Where the type is that of a value, this is the second operand.
 Expression Values::cast_to(const ast::TypeName& type, Expression of, Span where)
 {
     return made(Expression::Kind::cast, where, [&](Expression& e) {
-        e.type.shape = type.shape;
+        e.type.shape = known_type(type);
         e.operands.push_back(std::move(of));
-        if (type.of)
+        if (!e.type.shape && type.of)
             e.operands.push_back(value(*type.of));
     });
 }
@@ -362,15 +380,15 @@ Expression Values::value(const ast::Cast& node, Span where)
 Expression Values::value(const ast::SizeOf& node, Span where)
 {
     return made(Expression::Kind::size, where, [&](Expression& e) {
-        e.type.shape = node.type.shape;
-        if (node.type.of)
+        e.type.shape = known_type(node.type);
+        if (!e.type.shape && node.type.of)
             e.operands.push_back(value(*node.type.of));
     });
 }
 Expression Values::value(const ast::OffsetOf& node, Span where)
 {
-    Expression found = value(ast::SizeOf{{node.type.shape, nullptr}}, where);
-    if (node.type.of)
+    Expression found = value(ast::SizeOf{{known_type(node.type), nullptr}}, where);
+    if (!found.type.shape && node.type.of)
         found.operands.push_back(value(*node.type.of));
     found.text = fmt::format("{}", fmt::join(node.members, "."));
     return found;

@@ -90,6 +90,8 @@ protected:
     /// The last of a block's statements is its value.
     Expression value_of(const ast::Block& body, Span where);
     Expression cast_to(const ast::TypeName& type, Expression of, Span where);
+    /// A type that is known here; none: it is that of a value, TypeName::of.
+    ShapePtr known_type(const ast::TypeName& type);
     static Expression builtin(Value what, Span where);
     static int64_t nanoseconds(clockid_t clock); ///< that it has now
     /// One key, or a tuple of keys.
@@ -111,9 +113,11 @@ protected:
     Scopes scopes_;                 ///< variables of the clause or the macro, and of the blocks around a statement
     std::vector<Statement>* before_ = nullptr;
 
+    /// One that no text can name.
+    size_t hidden_variable(Span where);
+
 private:
     std::optional<size_t> find_variable(const std::string& name);
-    size_t hidden_variable(Span where);
     void keep(Expression& e);
     Expression choose(Expression condition, const std::function<Expression()>& yes,
                       const std::function<Expression()>& no, Span where);
@@ -138,6 +142,7 @@ private:
     Expression value(const ast::Cast& node, Span where);
     Expression value(const ast::SizeOf& node, Span where);
     Expression value(const ast::OffsetOf& node, Span where);
+    [[noreturn]] static Expression value(const ast::TypeValue& node, Span where);
     Expression value(const ast::Tuple& node, Span where);
     Expression value(const ast::BlockValue& node, Span where);
     Expression value(const ast::NamedArgument& node, Span where);
