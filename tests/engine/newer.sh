@@ -220,6 +220,13 @@ fastsdt-trace -e '#include <lol/no.h>
 begin { }' >out 2>err || status=$?
 expect "no such header" "$status $(sed -n '$p' err)" "2 fastsdt-trace: the C compiler refuses <lol/no.h>; -I DIR says where headers are"
 grep -q 'lol/no.h' err || fail "$(cat err)"
+# Ended while the compiler runs: its folder does not stay.
+mkdir own/tmp
+printf '%s\n' '#!/bin/sh' 'kill -TERM $PPID' 'exit 1' >own/cc
+chmod +x own/cc
+status=0
+CC=own/cc TMPDIR=own/tmp fastsdt-trace --include errno.h -e 'begin { }' >out 2>err || status=$?
+expect "ended" "$status $(ls own/tmp)" "143 "
 status=0
 CC='' PATH=/none "$(command -v fastsdt-trace)" --include errno.h -e 'begin { }' >out 2>err || status=$?
 expect "no compiler" "$status $(cat err)" "2 fastsdt-trace: #include needs a C compiler, and there is none; CC names one"

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -19,6 +20,25 @@ namespace fastsdt::trace_tool {
 namespace {
 
 constexpr std::string_view prefix = "fastsdt_value_"; ///< of a constant that has the value of a macro
+
+// What ends this process waits: the folder would stay. The compiler has them.
+class Unended {
+public:
+    Unended()
+    {
+        sigset_t ends;
+        sigemptyset(&ends);
+        for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT})
+            sigaddset(&ends, signal);
+        sigprocmask(SIG_BLOCK, &ends, &before_);
+    }
+    Unended(const Unended&) = delete;
+    Unended& operator=(const Unended&) = delete;
+    ~Unended() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+
+private:
+    sigset_t before_{};
+};
 
 class Compiler {
 public:
@@ -73,6 +93,7 @@ private:
         return *printed;
     }
 
+    const Unended unended_; // ends behind the folder
     const std::vector<std::string>& folders_;
     std::string program_;
     std::filesystem::path folder_;
