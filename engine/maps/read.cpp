@@ -355,17 +355,21 @@ std::vector<uint64_t> interned_stacks(const Tables& tables, const ReadData& read
 Maps named(const Script& script, Maps maps, const NameOf& name)
 {
     bool any = false;
+    const auto of = [&name](const ValueType& type, Datum& datum) {
+        if (datum.text.empty())
+            datum = {0, name(type, uint64_t(datum.number))};
+    };
     for (size_t i = 0; i < maps.maps.size(); ++i) {
         const Map& map = script.maps[i];
         for (size_t key = 0; key < map.keys.size(); ++key)
             if (map.keys[key].has_name())
                 for (Entry& entry : maps.maps[i]) {
                     any = true;
-                    entry.keys[key] = {0, name(map.keys[key], uint64_t(entry.keys[key].number))};
+                    of(map.keys[key], entry.keys[key]);
                 }
         if (is_assigned(map.kind) && map.type.has_name())
             for (Entry& entry : maps.maps[i])
-                entry.value = {0, name(map.type, uint64_t(entry.value.number))};
+                of(map.type, entry.value);
     }
     if (!any)
         return maps;

@@ -41,7 +41,7 @@ Maps read_slice(const Script& script, const Tables& tables, Window window, const
 std::vector<uint64_t> stack_at(const Tables& tables, Window window, const ReadData& read, uint64_t address);
 /// Those that are there.
 std::vector<uint64_t> interned_stacks(const Tables& tables, const ReadData& read);
-/// Of what ValueType::has_name().
+/// Of what ValueType::has_name(). What has a text already keeps it.
 using NameOf = std::function<std::string(const ValueType& type, uint64_t number)>;
 /// Gives stacks and addresses their names. Entries whose keys are the same then become one.
 Maps named(const Script& script, Maps maps, const NameOf& name);

@@ -283,6 +283,15 @@ tea
 @odd[false]: 2
 @odd[true]: 2
 @r: { .len = 8, .who = (tea, 1) }' --engine "$engine" -- ./app
+    prints "stacks and symbols of maps in END: $engine" 'uprobe:./app:show { @s[1] = ustack(1); @u[1] = usym(reg("ip")); @f = func; }
+        END { print(@s[1]); printf("%s, %s%s", @f, @u[1], @s[1]); @copy[@s[1], @u[1]] = count(); @one = @s[1]; clear(@s); clear(@u); clear(@f); }' '        show+0
+show, show
+        show+0
+@copy[
+    show+0
+, show]: 1
+@one:
+        show+0' --engine "$engine" -- ./app
 done
 prints "from a member to its structure" 'struct item { int id; char name[10]; };
     uprobe:./app:show { $name = (char*)arg0 + offsetof(struct item, name); $i = container_of($name, typeof(struct item), name); @ = sum($i->id); }' '@: 10' \

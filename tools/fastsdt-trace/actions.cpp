@@ -163,6 +163,37 @@ void Actions::changed(size_t map)
         maps_.reset();
 }
 
+// In a process's maps stacks and symbols have their names by now, and no number: those that a clause has are places in names_, far above addresses.
+constexpr int64_t first_name = int64_t(1) << 62;
+
+std::string Actions::bytes(const engine::ValueType& type, Datum datum)
+{
+    if (type.has_name() && !datum.text.empty()) {
+        const auto [found, fresh] = places_.try_emplace(datum.text, names_.size());
+        if (fresh)
+            names_.push_back(datum.text);
+        datum.number = first_name + int64_t(found->second);
+    }
+    return bytes_of(type, datum);
+}
+
+Datum Actions::datum(const engine::ValueType& type, std::string_view bytes) const
+{
+    Datum found = datum_of(type, bytes);
+    if (type.has_name() && found.number >= first_name && uint64_t(found.number - first_name) < names_.size())
+        found = {0, names_[size_t(found.number - first_name)]};
+    return found;
+}
+
+Actions::Values Actions::keys(size_t map, std::string_view bytes) const
+{
+    Values found = keys_of(shared_.script.maps[map], bytes);
+    for (size_t i = 0; i < found.size(); ++i)
+        if (const engine::ValueType& type = shared_.script.maps[map].keys[i]; type.has_name())
+            found[i] = datum(type, bytes_of(type, found[i]));
+    return found;
+}
+
 // A map of the tool's that says how many keys it has at most.
 bool Actions::has_room(size_t index, const Values& keys)
 {
@@ -215,7 +246,7 @@ void Actions::add(size_t map, std::string_view key, uint64_t value)
 void Actions::assign(size_t map, std::string_view key, std::string_view value)
 {
     const engine::Map& of = shared_.script.maps[map];
-    assign(map, keys(map, key), datum_of(of.type, value));
+    assign(map, keys(map, key), datum(of.type, value));
     changed(map);
 }
 
@@ -241,7 +272,7 @@ std::optional<std::string> Actions::get(size_t map, std::string_view key)
 {
     const engine::Map& of = shared_.script.maps[map];
     const auto value = value_of(map, keys(map, key));
-    return value ? std::optional(bytes_of(of.type, *value)) : std::nullopt;
+    return value ? std::optional(bytes(of.type, *value)) : std::nullopt;
 }
 
 std::optional<Datum> Actions::value_of(size_t index, const Values& keys)
@@ -288,7 +319,7 @@ std::vector<std::string> Actions::all_keys(size_t map)
     for (const Values& each : keys) {
         std::string& bytes = all.emplace_back();
         for (size_t i = 0; i < each.size(); ++i)
-            bytes += bytes_of(of.keys[i], each[i]);
+            bytes += this->bytes(of.keys[i], each[i]);
     }
     std::reverse(all.begin(), all.end()); // the last one comes first
     return all;
@@ -300,9 +331,9 @@ bool Actions::record(const Statement& statement, const std::vector<std::string>&
 {
     Values read;
     for (size_t i = 0; i < values.size(); ++i)
-        read.push_back(datum_of(statement.values[i].type, values[i]));
+        read.push_back(datum(statement.values[i].type, values[i]));
     for (size_t i = 0; shared_.profile && i < read.size(); ++i)
-        if (const engine::ValueType& type = statement.values[i].type; type.has_name())
+        if (const engine::ValueType& type = statement.values[i].type; type.has_name() && read[i].text.empty())
             read[i].text = shared_.profile->name_of(type, static_cast<uint64_t>(read[i].number));
     return perform(statement, read);
 }

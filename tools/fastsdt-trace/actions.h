@@ -80,7 +80,9 @@ private:
     void assign(size_t map, const Values& keys, engine::Datum value);
     std::optional<engine::Datum> value_of(size_t map, const Values& keys);
     const std::vector<engine::Entry>& recorded(size_t map);
-    Values keys(size_t map, std::string_view bytes) const { return keys_of(shared_.script.maps[map], bytes); }
+    Values keys(size_t map, std::string_view bytes) const;
+    std::string bytes(const engine::ValueType& type, engine::Datum datum);
+    engine::Datum datum(const engine::ValueType& type, std::string_view bytes) const;
 
     Shared& shared_;
     Processes& processes_;
@@ -94,6 +96,8 @@ private:
     Thread by_;                                          // whose event is performed
     std::map<Thread, std::vector<std::string>> joining_; // strings of a join() that is not complete
     std::set<size_t> full_;                              // maps of which that was said
+    std::vector<std::string> names_; // of stacks and symbols that clauses have, which are numbers there
+    std::map<std::string, size_t> places_;
     std::optional<int> status_;
     std::mt19937 random_{std::random_device{}()};
 };
