@@ -23,6 +23,12 @@ expect "kernel only" "$(cat err)" \
 usdt:./app:shop:order { @[cgroup] = count(); }
                           ^~~~~~
 fastsdt-trace: bpftrace does it, as root: bpftrace -c '\''./app 3'\'' -e '\''usdt:./app:shop:order /pid == cpid/ { @[cgroup] = count(); }'\'''
+cp err kernel.err
+error --engine user -I own --include errno.h -e '#include <stdio.h>
+usdt:./app:shop:order /EOF/ { @[cgroup] = count(); }' -- ./app 3
+expect "with headers" "$(sed -n 's/^fastsdt-trace: bpftrace does it, as root: //p' err)" \
+    "bpftrace -c './app 3' -I own --include errno.h -e \$'#include <stdio.h>\\nusdt:./app:shop:order /pid == cpid && (EOF)/ { @[cgroup] = count(); }'"
+mv kernel.err err
 if have bpftrace && [ "$(id -u)" = 0 ]; then # that command works
     eval "$(sed -n 's/^fastsdt-trace: bpftrace does it, as root: //p' err)" >kernel.out 2>/dev/null
     grep -q '^@\[[0-9]*\]: 3$' kernel.out || fail "the command: $(cat kernel.out)"

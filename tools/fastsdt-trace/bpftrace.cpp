@@ -50,6 +50,10 @@ std::vector<std::string> command_line(const Options& options)
         words.insert(words.end(), {"-p", process});
     else
         words.insert(words.end(), {"-c", joined(options.command)});
+    for (const std::string& folder : options.include_folders)
+        words.insert(words.end(), {"-I", folder});
+    for (const std::string& file : options.includes)
+        words.insert(words.end(), {"--include", file});
     words.insert(words.end(), {"-e", text});
     words.insert(words.end(), options.parameters.begin(), options.parameters.end());
     return words;
