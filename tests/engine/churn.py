@@ -178,7 +178,13 @@ def main():
         clean(program)
         count, semaphore = program.quiet()
         passes.append(count)
-        if differs := difference(was, program.state()):
+        differs = difference(was, program.state())
+        for again in range(3): # 1 of 60 runs at a load of 8: something of one tracer was still there after three others. It has to go.
+            if differs:
+                print(f"{program.process.args[0]}: after {3 * again + 3} tracers there is {differs}", flush=True)
+                clean(program)
+                differs = difference(was, program.state())
+        if differs:
             die(f"{program.process.args[0]}: {differs}, after {rounds} rounds of seed {seed}")
         if semaphore:
             die("the semaphore is still up")
