@@ -72,6 +72,7 @@ Kernel::~Kernel()
 
 void Kernel::join(pid_t pid)
 {
+    const std::lock_guard lock(together_);
     if (joined_[pid]++ == 0 && !filters_ && !members_->list(pid)) {
         joined_.erase(pid);
         throw Unusable("the kernel has no room for one more process");
@@ -81,6 +82,7 @@ void Kernel::join(pid_t pid)
 // Another process may get its number.
 void Kernel::leave(pid_t pid)
 {
+    const std::lock_guard lock(together_);
     if (--joined_[pid] != 0)
         return;
     joined_.erase(pid);
@@ -90,6 +92,7 @@ void Kernel::leave(pid_t pid)
 
 void Kernel::start()
 {
+    const std::lock_guard lock(together_);
     members_->count(true);
 }
 
@@ -164,7 +167,7 @@ std::string Kernel::why_no_return_probe(pid_t pid, const std::vector<Mapping>& m
     return {};
 }
 
-const Kernel::Made& Kernel::program_for(const Context& context, const Site& site, uint64_t offset)
+const Kernel::Made& Kernel::program_for(const Context& context, const Site& site, std::optional<uint64_t> offset)
 {
     const auto [found, fresh] = made_.try_emplace(program_key(context, site, offset));
     if (!fresh)
@@ -222,7 +225,8 @@ Kernel::Plan Kernel::plan(pid_t pid, std::span<const Site> sites, const std::vec
             states[i] = {State::not_in_kernel, 0, "a uprobe there would break the program: " + place->breaks};
             return;
         }
-        const Made& made = program_for(context, site, address + place->offset - site.address);
+        const Made& made = program_for(
+            context, site, on_return ? std::nullopt : std::optional(address + place->offset - site.address));
         if (made.why.state != State::ready) {
             states[i] = made.why;
             return;
@@ -268,13 +272,13 @@ Kernel::Plan Kernel::plan(pid_t pid, std::span<const Site> sites, const std::vec
 
 std::vector<SiteState> Kernel::can(pid_t pid, std::span<const Site> sites, const std::vector<Mapping>& mappings)
 {
+    const std::lock_guard lock(together_);
     return plan(pid, sites, mappings).states;
 }
 
 std::vector<SiteState> Kernel::attach(pid_t pid, std::span<const Site> sites, const std::vector<Mapping>& mappings)
 {
-    if (names_.shows && !options_.everyone)
-        names_.of(pid, mappings);
+    const std::lock_guard lock(together_);
     auto [groups, states] = plan(pid, sites, mappings);
     // Of probes at one instruction the kernel runs the one that was attached last first (consumer_add() in kernel/events/uprobes.c). So what is to
     // happen last is attached first: exits before entries, as of a function that is nothing but a return, and later sites before earlier ones.
@@ -301,6 +305,13 @@ std::vector<SiteState> Kernel::attach(pid_t pid, std::span<const Site> sites, co
         }
     }
     return states;
+}
+
+void Kernel::learn_names(pid_t pid, const std::vector<Mapping>& mappings)
+{
+    const std::lock_guard lock(together_);
+    if (names_.shows && !options_.everyone)
+        names_.of(pid, mappings);
 }
 
 const std::string& Kernel::Names::of_stack(const KernelMaps& maps, uint64_t number)
@@ -330,13 +341,19 @@ std::set<std::string> Kernel::refused_names() const
     return all;
 }
 
-std::string Kernel::name_of(const ValueType& type, uint64_t number)
+// @param whose  of an event; 0: an address in a map says nothing of whose it is, and processes may have different names for it
+std::string Kernel::name_of(const ValueType& type, uint64_t number, pid_t whose)
 {
     if (type.kind == ValueKind::stack)
         return names_.of_stack(*maps_, number);
-    // An address says nothing of whose it is.
-    return names_.processes.empty() || options_.everyone ? fmt::format("0x{:x}", number)
-                                                         : names_.processes.begin()->second->symbols.function(number);
+    const std::string address = fmt::format("0x{:x}", number);
+    if (const auto process = names_.processes.find(whose); process != names_.processes.end())
+        return process->second->symbols.function(number);
+    std::set<std::string> found;
+    for (const auto& [pid, process] : names_.processes)
+        found.insert(process->symbols.function(number));
+    found.erase(address);
+    return found.size() == 1 ? *found.begin() : address;
 }
 
 Maps Kernel::read()
@@ -352,7 +369,7 @@ Maps Kernel::read()
     if (!names_.shows)
         return now;
     return named(script_, std::move(now),
-                 [this](const ValueType& type, uint64_t number) { return name_of(type, number); });
+                 [this](const ValueType& type, uint64_t number) { return name_of(type, number, 0); });
 }
 
 void Kernel::remove(size_t map, const std::vector<Datum>& keys)
@@ -394,7 +411,7 @@ void Kernel::read_events(std::vector<Event>& to)
         event.values = values_of(*statement, bytes.subspan(sizeof header));
         for (size_t i = 0; i < event.values.size(); ++i)
             if (const Expression& value = statement->values[i]; value.type.has_name())
-                event.values[i] = {0, name_of(value.type, uint64_t(event.values[i].number))};
+                event.values[i] = {0, name_of(value.type, uint64_t(event.values[i].number), event.process)};
     });
 }
 

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <span>
@@ -43,6 +44,7 @@ public:
     Kernel& operator=(const Kernel&) = delete;
     ~Kernel();
 
+    // Several threads may call these at once, and no other then:
     /// The process's hits count, and those of what it forks from then on if that is wanted, until leave() was called as often. Throws Unusable.
     void join(pid_t pid);
     void leave(pid_t pid);
@@ -51,7 +53,10 @@ public:
     std::vector<SiteState> attach(pid_t pid, std::span<const Site> sites, const std::vector<Mapping>& mappings);
     /// The same of sites that are not attached: State::by_kernel where attach() would try it.
     std::vector<SiteState> can(pid_t pid, std::span<const Site> sites, const std::vector<Mapping>& mappings);
+    /// What the process's hits record has its names, also when it has ended. @param mappings  as above
+    void learn_names(pid_t pid, const std::vector<Mapping>& mappings);
     void start();
+    // One thread:
     /// Nothing counts any more, and no probe is left.
     void stop();
 
@@ -80,7 +85,7 @@ private:
         SiteState why; ///< ready: there is one
     };
     Context context_for(pid_t pid);
-    const Made& program_for(const Context& context, const Site& site, uint64_t offset);
+    const Made& program_for(const Context& context, const Site& site, std::optional<uint64_t> offset);
     /// Device, inode, file offset, whether on return, and which program.
     using Attached = std::tuple<std::string, uint64_t, uint64_t, bool, const Made*>;
     struct Group { ///< of one program and one file
@@ -97,8 +102,9 @@ private:
     std::vector<int> link(int program, const std::vector<Target>& targets, const std::vector<uint64_t>& cookies);
     fastsdt::Kernel& running();
     bool takes_nop10();
-    std::string name_of(const ValueType& type, uint64_t number);
+    std::string name_of(const ValueType& type, uint64_t number, pid_t whose);
 
+    std::mutex together_;
     const Script& script_;
     const Options options_;
     const MultiSupport multi_;

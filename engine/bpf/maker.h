@@ -23,7 +23,7 @@ constexpr bool fits(int64_t number)
 
 class Maker {
 public:
-    Maker(const Context& context, const Site& site, uint64_t offset, bool sleepable)
+    Maker(const Context& context, const Site& site, std::optional<uint64_t> offset, bool sleepable)
         : context_(context), site_(site), offset_(offset), sleepable_(sleepable)
     {}
 
@@ -71,6 +71,7 @@ private:
 
     void ask(Value what);
 
+    void site_address();
     void perform(const ir::Register& op);
     void perform(const ir::Symbol& op);
     void perform(const ir::Stack& op);
@@ -194,7 +195,7 @@ private:
 
     const Context& context_;
     const Site& site_;
-    const uint64_t offset_;
+    const std::optional<uint64_t> offset_;
     const bool sleepable_;
     A a_;
     std::vector<Frame> frames_;

@@ -183,10 +183,10 @@ void Maker::take_scratch(A::Label none)
     a_.add(A::r9, 8);
 }
 
-std::string program_key(const Context& context, const Site& site, uint64_t offset)
+std::string program_key(const Context& context, const Site& site, std::optional<uint64_t> offset)
 {
     std::string key = fmt::format("{}|{}|{}|{}|{}|{}|", int(site.kind), site.arguments, site.stack_bytes, site.result,
-                                  offset, fmt::join(site.clauses, ","));
+                                  offset.value_or(UINT64_MAX), fmt::join(site.clauses, ","));
     for (const std::string& name : site.argument_names)
         key += name + ",";
     key += fmt::format("|{}", int(site.found.state == State::other_architecture));
@@ -195,11 +195,12 @@ std::string program_key(const Context& context, const Site& site, uint64_t offse
     for (const size_t clause : site.clauses)
         for (const ir::Operation& operation : context.programs[clause].operations)
             if (const auto* const op = std::get_if<ir::Symbol>(&operation); op && context.symbol)
-                key += fmt::format("|{:x}", context.symbol(site, op->name).value_or(0));
+                key += fmt::format("|{:x}", context.symbol(site, op->name).value_or(0) - site.address);
     return key;
 }
 
-Descriptor make_program(const Context& context, const Site& site, uint64_t offset, bool multi, bool sleepable)
+Descriptor make_program(const Context& context, const Site& site, std::optional<uint64_t> offset, bool multi,
+                        bool sleepable)
 {
     bool reads = false, stacks = false;
     for (const size_t clause : site.clauses) {

@@ -102,11 +102,20 @@ void Maker::ask(Value what)
     throw std::logic_error("no number that a program asks for");
 }
 
+// To r0. Each process has its own.
+void Maker::site_address()
+{
+    if (!offset_) // it was left where the probe hits
+        throw Refusal({State::not_in_kernel, 0, "where a uretprobe's function is cannot be told"});
+    a_.load(BPF_DW, A::r0, A::r6, ip_offset);
+    if (*offset_ != 0)
+        a_.add(A::r0, -int32_t(*offset_));
+}
+
 void Maker::perform(const ir::Register& op)
 {
     if (op.number == at_site) {
-        a_.load(BPF_DW, A::r0, A::r6, ip_offset);
-        a_.add(A::r0, -int32_t(offset_));
+        site_address();
     } else {
         a_.load(BPF_DW, A::r0, A::r6, offset_of_register(op.number));
     }
@@ -118,7 +127,9 @@ void Maker::perform(const ir::Symbol& op)
     const auto address = context_.symbol ? context_.symbol(site_, op.name) : std::nullopt;
     if (!address)
         throw Refusal({State::no_symbol, 0, op.name});
-    number(A::r0, int64_t(*address));
+    site_address();
+    number(A::r1, int64_t(*address - site_.address));
+    a_.alu(BPF_ADD, A::r0, A::r1);
     keep(op.to, A::r0);
 }
 

@@ -74,6 +74,45 @@ trace 0 -e 'usdt:./memory:m:read { printf("%s|%s|%s|%d\n", str(arg0), str(arg1),
 expect "memory" "$(grep -v '^sites' out | grep .)" "never touched|at the end||0
 @[at the end]: 7"
 
+# Two processes, armed at once: a hit counts once, and each has its own addresses of the function and of the variable.
+cat >waits.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+long value;
+__attribute__((noinline)) long show(long n)
+{
+    __asm__ volatile("" : "+r"(n));
+    return n;
+}
+int main(int argc, char** argv)
+{
+    long sum = 0;
+    value = atol(argv[argc - 1]);
+    getchar();
+    for (long i = 0; i < 4; ++i)
+        sum += show(i);
+    return sum != 6;
+}
+END
+gcc -O1 waits.c -o waits
+mkfifo one two report
+for _ in 1 2 3 4 5; do # it was wrong in every other run
+    ./waits 10 <one &
+    one=$!
+    ./waits 1000 <two &
+    two=$!
+    exec 6>one 7>two
+    start_tracer timeout 120 fastsdt-trace --engine kernel -p $one -p $two -e 'interval:ms:10 { printf("armed\n"); }
+        uprobe:./waits:show { @[usym(reg("ip"))] = count(); @sum = sum(*uaddr("value")); }' 6>&- 7>&-
+    echo >&6
+    echo >&7
+    report
+    expect "two processes" "$status $(grep '^@' maps | xargs)" "0 @[show]: 8 @sum: 4040"
+    wait $one || fail "the first: $?"
+    wait $two || fail "the second: $?"
+done
+exec 6>&- 7>&-
+
 # Exceptions pass through functions whose ways out are traced; no return address is replaced.
 cat >throws.cpp <<'END'
 #include <cstdio>
