@@ -392,11 +392,15 @@ bool is_kept(pid_t pid, pid_t thread, const Descriptor& memory, const std::vecto
         return std::any_of(frames.begin(), frames.end(),
                            [&](uint64_t frame) { return address - (frame - below) < below + above; });
     };
+    // What somebody goes back by is a stack pointer or an address of a structure: a multiple of 8.
+    const auto leads_there = [&](uint64_t address) {
+        return address % sizeof(uint64_t) == 0 && is_near(address, around, 0);
+    };
     bool found = false;
     const auto look = [&](const Mapping&, uint64_t start, std::span<const std::byte> bytes) {
         for (size_t at = 0; !found && at + sizeof(uint64_t) <= bytes.size(); at += sizeof(uint64_t)) {
             const uint64_t value = word(&bytes[at]), plain = std::rotr(value, 17) ^ key; // PTR_DEMANGLE
-            found = (is_near(value, around, 0) || is_near(plain, around, 0)) && !is_near(start + at, 2 * around, 0);
+            found = (leads_there(value) || leads_there(plain)) && !is_near(start + at, 2 * around, 0);
         }
     };
     return !each_piece(pid, thread, memory, mappings, most_searched, look) || found;
