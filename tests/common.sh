@@ -16,6 +16,20 @@ need() { local c; for c in "$@"; do have "$c" || skip "$c is not installed"; don
 matches() { grep "$@" | cat >/dev/null; }
 # whole: the run takes all of what it could (scripts/test.sh --all), not a sample.
 whole() { [ "${FASTSDT_ALL_TESTS:-}" = ON ]; }
+# typed_into_bash: types.exp, in which somebody types "echo one", "true two" and the end into an interactive bash. expect -f runs it.
+typed_into_bash() {
+    cat >types.exp <<'END_EXP'
+set timeout 300
+spawn -noecho env PS1=ready> /bin/bash --norc --noprofile -i
+foreach line {"echo one" "true two"} {
+    expect "ready>"
+    send "$line\r"
+}
+expect "ready>"
+send "\004"
+expect eof
+END_EXP
+}
 need_uprobes() {
     [ "$(id -u)" = 0 ] || skip "attaching uprobes needs root"
     [ -e /sys/bus/event_source/devices/uprobe/type ] || skip "this kernel has no uprobes"

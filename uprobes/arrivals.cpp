@@ -4,6 +4,8 @@
 // perf_event_mmap_event() and perf_event_task() in kernel/events/core.c.
 #include "arrivals.h"
 
+#include "base/clock.h"
+
 #include <algorithm>
 #include <bit>
 #include <cerrno>
@@ -91,9 +93,7 @@ void Arrivals::read(PerfRing& ring, std::vector<Event>& to)
 
 std::vector<Arrivals::Event> Arrivals::take()
 {
-    timespec time{};
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    const uint64_t now = static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
+    const auto now = static_cast<uint64_t>(clock_ns(CLOCK_MONOTONIC));
     std::vector<Event> events = std::exchange(later_, {});
     for (const auto& ring : rings_)
         read(*ring, events);

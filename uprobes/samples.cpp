@@ -5,6 +5,7 @@
 // inherit has to be of one processor, to have a ring; so there is one for each thread and processor, and one ring for each processor.
 #include "samples.h"
 
+#include "base/clock.h"
 #include "base/unusable.h"
 #include "proc/processes.h"
 #include "proc/threads.h"
@@ -85,9 +86,7 @@ constexpr size_t time_in_sample = 24, period_in_sample = 40, own_at_end = 24;
 
 uint64_t now_ns()
 {
-    timespec now{};
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+    return static_cast<uint64_t>(clock_ns(CLOCK_BOOTTIME));
 }
 
 size_t processors()
@@ -177,18 +176,17 @@ void Samples::open_thread(pid_t thread, int cpu)
 // A thread that waits already: its stack is not known, but where it has called the kernel.
 void Samples::look_at(pid_t pid, pid_t thread)
 {
-    const std::string folder = fmt::format("/proc/{}/task/{}/", pid, thread);
-    std::ifstream stat(folder + "stat"), call(folder + "syscall");
-    std::string text, last;
-    std::getline(stat, text);
-    const size_t end = text.rfind(") ");
+    const std::string path = fmt::format("{}/task/{}", pid, thread);
+    const auto stat = read_stat(path);
     waits_.erase(thread);
-    if (end == text.npos || text[end + 2] == 'R')
+    if (!stat || stat->state == 'R')
         return;
     Wait wait;
     wait.sample.pid = pid;
     wait.sample.tid = thread;
     wait.since = now_ns();
+    std::ifstream call("/proc/" + path + "/syscall");
+    std::string last;
     for (std::string word; call >> word;)
         last = word; // number, arguments, stack pointer, program counter
     if (last.starts_with("0x"))

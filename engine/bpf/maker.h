@@ -114,6 +114,8 @@ private:
     // r1 = the lowest of its bits, at the lowest bit of its byte. Changes r2.
     void lowest_byte();
     void perform(const ir::Length& op);
+    [[noreturn]] void perform(const ir::Address&);
+    [[noreturn]] void perform(const ir::Frames&);
     // Zeros behind the first zero byte.
     void cut_behind_end(const ir::Place& place);
 

@@ -160,6 +160,16 @@ void Maker::perform(const ir::Stack& op)
     keep(op.to, A::r0);
 }
 
+void Maker::perform(const ir::Address&)
+{
+    throw Refusal({State::not_in_kernel, 0, "the address of a variable leads nowhere there"});
+}
+
+void Maker::perform(const ir::Frames&)
+{
+    throw Refusal({State::not_in_kernel, 0, "len() of a stack is engine user's"});
+}
+
 void Maker::perform(const ir::Unary& op)
 {
     fetch(A::r0, op.a);

@@ -262,6 +262,8 @@ protected:
     void perform(const ir::Equal& op);
     void perform(const ir::Contains&) { throw std::logic_error("of the tool"); }
     void perform(const ir::Length& op);
+    void perform(const ir::Address& op);
+    void perform(const ir::Frames& op);
     void perform(const ir::ReadWord& op);
     void perform(const ir::ReadText& op);
     void perform(const ir::ReadBytes& op);

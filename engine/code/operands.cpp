@@ -89,6 +89,13 @@ const Argument& one_word_argument(const std::vector<Argument>& arguments, unsign
     return argument;
 }
 
+unsigned number_of(std::string_view digits)
+{
+    unsigned number = 0;
+    std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    return number;
+}
+
 std::optional<int64_t> constant(std::string_view text, bool& too_large)
 {
     too_large = false;

@@ -29,6 +29,19 @@ void check_real_result(const Site& site);
 const Argument& one_word_argument(const std::vector<Argument>& arguments, unsigned index, unsigned real);
 [[noreturn]] void refuse_argument(const std::vector<Argument>& arguments, unsigned index, std::string_view why);
 
+/// The low bytes of a vector register. @tparam Source  of an architecture
+template <class Source> Source vector_source(unsigned number, unsigned size)
+{
+    Source source;
+    source.kind = Source::Kind::vector;
+    source.vector = number;
+    source.size = int(size);
+    return source;
+}
+
+/// Of the digits of a register's name: numbered() has seen them.
+unsigned number_of(std::string_view digits);
+
 /// A number of up to 64 bits, with or without a sign, and nothing behind it. Empty: the text is no number, or it is too
 /// large, and `too_large` is true.
 std::optional<int64_t> constant(std::string_view text, bool& too_large);

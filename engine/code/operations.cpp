@@ -608,6 +608,22 @@ void Compiler::perform(const ir::Length& op)
     keep(op.to);
 }
 
+void Compiler::perform(const ir::Address& op)
+{
+    frame_address(Role::result, offset_of(op.from));
+    keep(op.to);
+}
+
+void Compiler::perform(const ir::Frames& op)
+{
+    const auto none = label();
+    fetch(op.a, Role::result);
+    jump_if_zero(Role::result, none);
+    load(Role::result, {Role::result, InternedStack::count});
+    bind(none);
+    keep(op.to);
+}
+
 // ---- Memory of the program
 
 void Compiler::perform(const ir::ReadWord& op)

@@ -17,7 +17,8 @@ template <class... Ops> bool is(const Operation& operation)
 /// It changes nothing but its value.
 bool is_pure(const Operation& operation)
 {
-    return is<Constant, Register, Symbol, Unary, Swap, Binary, Compare, Load, Equal, Length>(operation);
+    return is<Constant, Register, Symbol, Unary, Swap, Binary, Compare, Load, Equal, Length, Address, Frames>(
+        operation);
 }
 
 /// The value that stays in Role::recorded while the keys are found.

@@ -152,21 +152,37 @@ private:
         const std::string_view all = read(op.from);
         values_[op.to] = std::min(all.find('\0'), all.size());
     }
+    void perform(const Address& op)
+    {
+        values_[op.to] = reinterpret_cast<uintptr_t>(slots_[op.from.slot].data() + op.from.offset);
+    }
+    void perform(const Frames& op) { values_[op.to] = host_.frames(values_[op.a]); }
+    /// Of a slot, or the program's.
+    std::optional<std::string> memory(uint64_t address, size_t bytes)
+    {
+        for (const std::string& slot : slots_)
+            if (const uint64_t at = address - reinterpret_cast<uintptr_t>(slot.data()); at < slot.size()) {
+                std::string found = slot.substr(size_t(at), bytes);
+                found.resize(bytes, '\0');
+                return found;
+            }
+        return host_.memory(address, bytes);
+    }
     void perform(const ReadWord& op)
     {
-        const auto found = host_.memory(values_[op.a], op.bytes);
+        const auto found = memory(values_[op.a], op.bytes);
         define(op.to, found ? std::optional(number_in(*found, op.is_signed)) : std::nullopt);
     }
     void perform(const ReadText& op)
     {
-        const auto found = host_.memory(values_[op.a], string_size - 1);
+        const auto found = memory(values_[op.a], string_size - 1);
         if (!found)
             return unread();
         write(op.at, std::string_view(*found).substr(0, found->find('\0')));
     }
     void perform(const ReadBytes& op)
     {
-        if (const auto found = host_.memory(values_[op.a], op.bytes))
+        if (const auto found = memory(values_[op.a], op.bytes))
             write(op.at, *found);
         else
             unread();

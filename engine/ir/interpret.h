@@ -22,6 +22,7 @@ public:
     virtual std::optional<uint64_t> register_value(unsigned number) = 0;
     virtual std::optional<uint64_t> symbol(const std::string& name) = 0;
     virtual std::optional<uint64_t> stack(const Stack& which) = 0;
+    virtual uint64_t frames(uint64_t stack) = 0; ///< how many one has
     virtual std::optional<std::string> name(Value what) = 0;
     /// Zeros where nothing is mapped.
     virtual std::optional<std::string> memory(uint64_t address, size_t bytes) = 0;

@@ -169,7 +169,17 @@ struct Length {
     ValueId to;
     Place from;
 };
-/// ---- Memory of the program. Where nothing is mapped there are zeros. May be unread.
+/// Where a slot is while the clause runs. Nobody writes there by it.
+struct Address {
+    ValueId to;
+    Place from;
+};
+/// Of a stack, how many it has; 0 of none.
+struct Frames {
+    ValueId to;
+    ValueId a;
+};
+/// ---- Memory of the program, and slots by their address. Where nothing is mapped there are zeros. May be unread.
 struct ReadWord {
     ValueId to;
     ValueId a; ///< address
@@ -265,10 +275,10 @@ struct Call {
     const Statement* statement;
 };
 
-using Operation =
-    std::variant<Constant, Argument, Ask, Register, Symbol, Stack, Unary, Swap, Binary, Compare, Load, Store, Copy,
-                 Zero, Cut, Name, Equal, Contains, Length, ReadWord, ReadText, ReadBytes, Label, Jump, Branch, Turn,
-                 Update, Assign, Add, Remove, Get, Has, Entries, Keys, NextKey, GetWide, Record, Dump, Call>;
+using Operation = std::variant<Constant, Argument, Ask, Register, Symbol, Stack, Unary, Swap, Binary, Compare, Load,
+                               Store, Copy, Zero, Cut, Name, Equal, Contains, Length, Address, Frames, ReadWord,
+                               ReadText, ReadBytes, Label, Jump, Branch, Turn, Update, Assign, Add, Remove, Get, Has,
+                               Entries, Keys, NextKey, GetWide, Record, Dump, Call>;
 
 /// One clause.
 struct Program {

@@ -128,6 +128,11 @@ private:
             return define(Has{0, e.map, at});
         }
         case Kind::entries: return define(Entries{0, e.map});
+        case Kind::address: return define(Address{0, variables_[e.operands[0].variable]});
+        case Kind::frames: {
+            const ValueId of = number(e.operands[0]);
+            return define(Frames{0, of});
+        }
         case Kind::memory: {
             const ValueId address = number(e.operands[0]);
             return define(ReadWord{0, address, e.type.shape->size, e.type.shape->is_signed});
@@ -366,12 +371,6 @@ private:
         emit(Store{both, define(Compare{0, e.op, true, first, second})});
         bind(done);
         return load(both);
-    }
-
-    static bool compares(Operator op)
-    {
-        return op == Operator::equal || op == Operator::not_equal || op == Operator::less || op == Operator::less_equal
-            || op == Operator::greater || op == Operator::greater_equal;
     }
 
     // == and != of texts and bytes; strncmp() looks at so many bytes.

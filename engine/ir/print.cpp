@@ -86,6 +86,8 @@ private:
         return fmt::format("{} contains {}", place(op.from), place(op.other));
     }
     std::string text(const Length& op) const { return fmt::format("length of {}", place(op.from)); }
+    std::string text(const Address& op) const { return fmt::format("address of {}", place(op.from)); }
+    static std::string text(const Frames& op) { return fmt::format("frames of v{}", op.a); }
     static std::string text(const ReadWord& op)
     {
         return fmt::format("read {} bytes at v{}{}", op.bytes, op.a, op.is_signed ? ", signed" : "");

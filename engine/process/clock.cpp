@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "process/clock.h"
 
+#include "base/clock.h"
+
 #include <array>
-#include <chrono>
 #include <ctime>
 #include <fstream>
 
@@ -30,16 +31,9 @@ std::string clock_source()
 
 } // namespace
 
-int64_t since_1970()
-{
-    return std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
 uint64_t boot_time()
 {
-    timespec now{};
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    return uint64_t(now.tv_sec) * 1'000'000'000 + uint64_t(now.tv_nsec);
+    return uint64_t(clock_ns(CLOCK_BOOTTIME));
 }
 
 #if defined(__x86_64__) || defined(__aarch64__)

@@ -10,8 +10,6 @@ namespace fastsdt::engine {
 
 /// CLOCK_BOOTTIME in nanoseconds, as nsecs has it.
 uint64_t boot_time();
-/// CLOCK_REALTIME in nanoseconds.
-int64_t since_1970();
 
 /// The processor's counter, 0 where none is known. It says the time if the kernel tells its own by it: then it is the same on all
 /// processors.

@@ -162,6 +162,15 @@ bool is_over_aligned(Dwarf_Die die)
     return true;
 }
 
+// False: a record of so many bytes has no such bits, or no number has them.
+bool place_bits(Shape::Member& member, uint64_t first, uint64_t bits, size_t record)
+{
+    member.offset = size_t(first / 8);
+    member.first_bit = unsigned(first % 8);
+    member.bits = unsigned(bits);
+    return bits <= 64 && first <= 8 * record && member.first_bit + member.bits <= 64;
+}
+
 ShapePtr record_of(Dwarf_Die& die, int depth, size_t& members)
 {
     Shape record{.kind = Shape::Kind::record, .size = size_t(number(die, DW_AT_byte_size).value_or(0))};
@@ -185,25 +194,11 @@ ShapePtr record_of(Dwarf_Die& die, int depth, size_t& members)
         ++members;
         member.shape = shape_of(type, depth, members);
         member.offset = size_t(at.value_or(0));
-        if (!member.shape) {
+        if (member.shape && bits == uint64_t(0))
+            continue;
+        if (!member.shape || (bits && !place_bits(member, first.value_or(8 * at.value_or(0)), *bits, record.size))) {
             record.lacks_members = true;
             continue;
-        }
-        if (bits) {
-            const uint64_t from = first.value_or(8 * at.value_or(0));
-            if (*bits == 0)
-                continue;
-            if (*bits > 64 || from > 8 * record.size) {
-                record.lacks_members = true;
-                continue;
-            }
-            member.offset = size_t(from / 8);
-            member.first_bit = unsigned(from % 8);
-            member.bits = unsigned(*bits);
-            if (member.first_bit + member.bits > 64) {
-                record.lacks_members = true;
-                continue;
-            }
         }
         const size_t size = bits ? (member.first_bit + member.bits + 7) / 8 : member.shape->size;
         record.lacks_members =
@@ -214,21 +209,25 @@ ShapePtr record_of(Dwarf_Die& die, int depth, size_t& members)
     return std::make_shared<const Shape>(std::move(record));
 }
 
-// By its constants: not every compiler says of which type they are.
-bool has_negative(Dwarf_Die& enumeration)
+// With its constants, and a sign if one of them has: not every compiler says of which type they are.
+Shape enumeration_of(Dwarf_Die& die)
 {
+    Shape found{.kind = Shape::Kind::enumeration,
+                .size = size_t(number(die, DW_AT_byte_size).value_or(4)),
+                .name = name_of(die).empty() ? "enum" : "enum " + name_of(die)};
     Dwarf_Die child;
-    if (dwarf_child(&enumeration, &child) != 0)
-        return false;
+    if (dwarf_child(&die, &child) != 0)
+        return found;
     do {
         Dwarf_Attribute attribute;
         Dwarf_Sword value = 0;
-        if (dwarf_tag(&child) == DW_TAG_enumerator
-            && dwarf_formsdata(dwarf_attr(&child, DW_AT_const_value, &attribute), &value) == 0 && value < 0
-            && dwarf_whatform(&attribute) != DW_FORM_udata)
-            return true;
+        if (dwarf_tag(&child) != DW_TAG_enumerator
+            || dwarf_formsdata(dwarf_attr(&child, DW_AT_const_value, &attribute), &value) != 0)
+            continue;
+        found.is_signed = found.is_signed || (value < 0 && dwarf_whatform(&attribute) != DW_FORM_udata);
+        found.constants.emplace_back(name_of(child), value);
     } while (dwarf_siblingof(&child, &child) == 0);
-    return false;
+    return found;
 }
 
 ShapePtr shape_of(Dwarf_Die die, int depth, size_t& members)
@@ -250,7 +249,8 @@ ShapePtr shape_of(Dwarf_Die die, int depth, size_t& members)
         return std::make_shared<const Shape>(Shape{
             .size = size_t(size), .is_signed = is_signed, .name = is_char && name_of(die) == "char" ? "char" : ""});
     }
-    case DW_TAG_enumeration_type: return size && size <= 8 ? integer_shape(size_t(size), has_negative(die)) : nullptr;
+    case DW_TAG_enumeration_type:
+        return size && size <= 8 ? integer_shape(size_t(size), enumeration_of(die).is_signed) : nullptr;
     case DW_TAG_pointer_type:
     case DW_TAG_reference_type:
     case DW_TAG_rvalue_reference_type: return pointer_shape(target_of(die, depth + 1, members));
@@ -301,23 +301,10 @@ public:
                 if (ShapePtr shape = shape_of(die))
                     all.records.emplace(name, std::move(shape));
         for (const Dwarf_Off offset : enumerations) {
-            Dwarf_Die die, child;
-            if (!dwarf_offdie(dwarf_, offset, &die) || dwarf_child(&die, &child) != 0)
+            Dwarf_Die die;
+            if (!dwarf_offdie(dwarf_, offset, &die) || !dwarf_haschildren(&die))
                 continue;
-            Shape made{.kind = Shape::Kind::enumeration,
-                       .size = size_t(number(die, DW_AT_byte_size).value_or(4)),
-                       .name = "enum"};
-            made.name += name_of(die).empty() ? "" : " " + name_of(die);
-            do {
-                Dwarf_Attribute attribute;
-                Dwarf_Sword value = 0;
-                if (dwarf_tag(&child) != DW_TAG_enumerator
-                    || dwarf_formsdata(dwarf_attr(&child, DW_AT_const_value, &attribute), &value) != 0)
-                    continue;
-                made.is_signed = made.is_signed || value < 0;
-                made.constants.emplace_back(name_of(child), value);
-            } while (dwarf_siblingof(&child, &child) == 0);
-            const auto shape = std::make_shared<const Shape>(std::move(made));
+            const auto shape = std::make_shared<const Shape>(enumeration_of(die));
             for (const auto& [name, value] : shape->constants)
                 all.constants.emplace(name, std::pair(value, shape));
             if (shape->name != "enum")

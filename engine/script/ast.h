@@ -55,6 +55,9 @@ struct Prefix { // negate, logical_not, bit_not
 struct Deref { // *of
     Inner of;
 };
+struct AddressOf { // &of, a variable
+    Inner of;
+};
 struct Step { // ++, --
     Inner of;
     int by;
@@ -107,8 +110,8 @@ struct BlockValue { // { statements; value }, if a { b } else { c }
 };
 
 struct Expr {
-    std::variant<Number, Real, Text, Parameter, Word, NamedArgument, MapAt, VariableOf, Call, Prefix, Deref, Step,
-                 Infix, Choice, Member, Element, Cast, SizeOf, OffsetOf, TypeValue, Tuple, BlockValue>
+    std::variant<Number, Real, Text, Parameter, Word, NamedArgument, MapAt, VariableOf, Call, Prefix, Deref, AddressOf,
+                 Step, Infix, Choice, Member, Element, Cast, SizeOf, OffsetOf, TypeValue, Tuple, BlockValue>
         node;
     Span where;
 };

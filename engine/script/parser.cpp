@@ -95,15 +95,7 @@ private:
         ast::Macro made;
         if (has_parameters) {
             advance();
-            while (!is(")")) {
-                if (token_.kind != Token::Kind::identifier)
-                    fail(token_.where, fmt::format("a parameter is wanted, and not {}", found()));
-                made.parameters.emplace_back(token_.word);
-                advance();
-                if (!is(")"))
-                    expect(",", "a parameter");
-            }
-            advance();
+            parameters(made, false);
         }
         if (token_.kind != Token::Kind::end) {
             const Span where = token_.where;
@@ -154,6 +146,21 @@ private:
         }
     }
 
+    // x, $y, @z, from behind the bracket on. @param may_be_places  they are also variables and maps
+    void parameters(ast::Macro& made, bool may_be_places)
+    {
+        while (!is(")")) {
+            const bool is_place = token_.kind == Token::Kind::variable || token_.kind == Token::Kind::map;
+            if (token_.kind != Token::Kind::identifier && !(may_be_places && is_place))
+                fail(token_.where, fmt::format("a parameter is wanted, and not {}", found()));
+            made.parameters.emplace_back(token_.word);
+            advance();
+            if (!is(")"))
+                expect(",", "a parameter");
+        }
+        advance();
+    }
+
     // macro name(x, $y, @z) { value }
     void macro()
     {
@@ -165,16 +172,7 @@ private:
         advance();
         expect("(", "the macro's name");
         ast::Macro made;
-        while (!is(")")) {
-            if (token_.kind != Token::Kind::identifier && token_.kind != Token::Kind::variable
-                && token_.kind != Token::Kind::map)
-                fail(token_.where, fmt::format("a parameter is wanted, and not {}", found()));
-            made.parameters.emplace_back(token_.word);
-            advance();
-            if (!is(")"))
-                expect(",", "a parameter");
-        }
-        advance();
+        parameters(made, true);
         expect("{", "the macro's parameters");
         may_be_types_.insert(made.parameters.begin(), made.parameters.end());
         statements(made.body);
@@ -553,8 +551,12 @@ private:
             const int by = is("++") ? 1 : -1;
             return stepped(whole(ast::Step{operand(), by, false}));
         }
-        if (is("&"))
-            kernel_only(token_.where, "\"&\" before a value is not in this subset of bpftrace's language");
+        if (is("&")) {
+            Expr found = whole(ast::AddressOf{operand()});
+            if (!std::holds_alternative<ast::VariableOf>(std::get<ast::AddressOf>(found.node).of->node))
+                kernel_only(found.where, "\"&\" is of variables in this subset of bpftrace's language: &$x");
+            return found;
+        }
         return postfix(primary());
     }
 

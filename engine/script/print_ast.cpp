@@ -84,6 +84,10 @@ private:
     {
         under("deref", [&] { expr(*node.of); });
     }
+    void one(const AddressOf& node)
+    {
+        under("address", [&] { expr(*node.of); });
+    }
     void one(const Step& node)
     {
         under(fmt::format("{}{}", node.is_before ? "then " : "", node.by > 0 ? "++" : "--"), [&] { expr(*node.of); });

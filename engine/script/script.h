@@ -128,6 +128,13 @@ enum class Operator {
     truncate, ///< a floating-point number of Expression::number bytes, towards zero
 };
 
+/// ==, !=, <, <=, > and >=.
+constexpr bool compares(Operator op)
+{
+    return op == Operator::equal || op == Operator::not_equal || op == Operator::less || op == Operator::less_equal
+        || op == Operator::greater || op == Operator::greater_equal;
+}
+
 /// Only integers are operands of operations. Strings, bytes, probes and stacks stand alone: as a key, as the value that is assigned to a
 /// map or a variable of that type, or as what is printed; strings and bytes are compared by == and !=. A choice (?:) may be between two
 /// strings.
@@ -146,6 +153,8 @@ struct Expression {
         shown,  ///< an integer, the operand, that is printed as its shape says
         has,    ///< whether a map has the key: `map`, `operands`; `number` 1: has_key() asks
         entries, ///< how many a map has
+        frames,  ///< of a stack, the operand: how many it has
+        address, ///< of a variable, the operand: where it is while the clause runs
         step,    ///< ++ or -- of a map or a variable, the operand, by `number`; the value before it if `is_before`
         // Only until check():
         member,  ///< a.b, a->b: `text`; `number` 1: ->

@@ -296,7 +296,8 @@ END
         nm shop | matches "$linked" || fail "rustc has not mangled as $mangling: $(nm shop | grep order)"
         for engine in $try; do
             # Rust's runtime handles SIGSEGV.
-            fastsdt-trace --engine "$engine" --move-faulting -e 'uprobe:./shop:rust:"shop::store::order" { @[func] = count(); } uprobe:./shop:rust:"*Till*close" { @closed = count(); }' \
+            fastsdt-trace --engine "$engine" --move-faulting -e 'uprobe:./shop:rust:"shop::store::order" { @[func] = count(); }
+                uprobe:./shop:rust:"*Till*close" { @closed = count(); }' \
                 -- ./shop >out 2>err || fail "rustc $mangling, $engine: $(cat err)"
             expect "rustc $mangling, $engine" "$(grep '^@' out)" "$(printf '@[shop::store::order]: 10\n@closed: 10')"
         done

@@ -158,17 +158,21 @@ prints "packed structures" 'struct foo { int x; char y; int z; } struct bar { in
     struct out { char c; struct { short s; int i; } __attribute__((packed)) in; int last; };
     begin { print((sizeof(struct foo), sizeof(struct bar), sizeof(struct bits), sizeof(struct out), offsetof(struct out, last), offsetof(struct bits, f.z))); }' \
     "($(printf '%s\n' '#include <stddef.h>' '#include <stdio.h>' 'struct foo { int x; char y; int z; }; struct bar { int x; char y; int z; } __attribute__((packed));' \
-    'struct bits { char c; unsigned a : 3; unsigned b : 13; struct foo f; } __attribute__((packed)); struct out { char c; struct { short s; int i; } __attribute__((packed)) in; int last; };' \
-    'int main(void) { printf("%zu, %zu, %zu, %zu, %zu, %zu", sizeof(struct foo), sizeof(struct bar), sizeof(struct bits), sizeof(struct out), offsetof(struct out, last), offsetof(struct bits, f.z)); return 0; }' \
+    'struct bits { char c; unsigned a : 3; unsigned b : 13; struct foo f; } __attribute__((packed));' \
+    'struct out { char c; struct { short s; int i; } __attribute__((packed)) in; int last; };' \
+    'int main(void) { printf("%zu, %zu, %zu, %zu, %zu, %zu", sizeof(struct foo), sizeof(struct bar), sizeof(struct bits), sizeof(struct out),' \
+    'offsetof(struct out, last), offsetof(struct bits, f.z)); return 0; }' \
     >sizes.c && gcc -w sizes.c -o sizes && ./sizes))"
 prints "probes that are chosen" 'begin { print("begin"); } interval:ms:1 { print("never"); } interval:ms:20 { print("it"); exit(); } end { print("end"); }' 'begin
 it
 end' --probe-filter ':(20|30)$'
-for each in 5 '('; do
+unfiltered() {
     status=0
-    fastsdt-trace --probe-filter "$each" -e 'interval:ms:1 { exit(); }' >out 2>err || status=$?
-    expect "--probe-filter $each" "$status $(cat err)" "2 fastsdt-trace: --probe-filter: $([ "$each" = 5 ] && echo 'no probe of the script matches "5"' || echo '"(" is no regular expression')"
-done
+    fastsdt-trace --probe-filter "$1" -e 'interval:ms:1 { exit(); }' >out 2>err || status=$?
+    expect "--probe-filter $1" "$status $(cat err)" "2 fastsdt-trace: --probe-filter: $2"
+}
+unfiltered 5 'no probe of the script matches "5"'
+unfiltered '(' '"(" is no regular expression'
 # hist(X, BITS): each power of two has 2^BITS buckets, smaller numbers have one each, and all below 0 one together.
 cat >fine.py <<'END'
 import json, sys
@@ -201,11 +205,14 @@ prints "finer buckets as text" 'begin { @ = hist(9, 1); @ = hist(13, 1); @ = his
 [12, 16)               1 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@|
 @zero:
 [8, 16)                1 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@|"
+prints "the last of the finer buckets" 'begin { @ = hist(0x7fffffffffffffff, 1); }' "@:
+[6597069766656M, ...)       1 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@|"
 refused 'begin { @ = hist(9, 6); }' 'hist(VALUE, BITS) takes a number from 0 to 5 for the second'
 # C's headers, as the compiler reads them.
 mkdir -p own
 echo 'struct own { char a; long b; }; enum { OWN_ONE = 7 }; typedef struct own own_t; #define OWN_TEXT "text"' | sed 's/; #/;\n#/' >own/own.h
-printf '%s\n' '#include <errno.h>' '#include <stdio.h>' '#include <sys/stat.h>' 'int main(void) { printf("%d %d %zu %d", ENOENT, S_IFDIR, sizeof(struct stat), EOF); return 0; }' >headers.c
+printf '%s\n' '#include <errno.h>' '#include <stdio.h>' '#include <sys/stat.h>' \
+    'int main(void) { printf("%d %d %zu %d", ENOENT, S_IFDIR, sizeof(struct stat), EOF); return 0; }' >headers.c
 gcc headers.c -o headers
 prints "headers" '#include <errno.h>
 #include <sys/stat.h>
@@ -298,3 +305,34 @@ prints "from a member to its structure" 'struct item { int id; char name[10]; };
     --engine user -- ./app
 refused 'uprobe:./app:show { @a[1] = 1; for ($kv : @a) { print($kv);
         } }' 'a probe cannot loop over a map; BEGIN, END and interval can' --engine user -- ./app
+prints "the address of a variable" 'struct pair { int a : 4; int b : 4; short c; int d; };
+    begin { $n = 1; $p = &$n; $n = 7; print(*$p); print($p == &$n); $v = (uint64)0x300020021; $s = *(struct pair*)(&$v); print($s);
+        $t = (1, "hello", 2); print(*(&$t)); $text = "abcdef"; $c = (int8*)&$text; printf("%c%c%c ", *$c, *++$c, $c[3]); print(*&$text);
+        for ($i : 3..6) { printf("%d ", $text[$i]); } print($text[99 + *$p]); $bytes = (uint8[4])0x04030201;
+        for ($i : 0..6) { printf("%d", $bytes[$i - 1]); } printf("\n"); }' '7
+1
+{ .a = 1, .b = 2, .c = 2, .d = 3 }
+(1, hello, 2)
+abe abcdef
+100 101 102 0
+012340'
+prints "the address of a variable, at a probe" 'struct item { int id; char name[10]; };
+    uprobe:./app:show { $n = arg1; $p = &$n; $n = $n + 1; @n = sum(*$p); $i = *(struct item*)arg0; $at = &$i; @id = sum($at->id);
+        $text = $at->name; @[$text[arg1 / 2 - 1]] = count(); @none = sum($text[arg1 + 62]); }' '@[0]: 1
+@[97]: 1
+@[101]: 1
+@[116]: 1
+@id: 10
+@n: 24
+@none: 0' --engine user -- ./app
+prints "how many frames a stack has" 'uprobe:./app:show { @all[len(ustack)] = count(); $s = ustack(1); @one = len($s); @s = $s; }
+    END { $kept = @s; print(len($kept)); clear(@s); clear(@all); }' '1
+@one: 1' --engine user -- ./app
+refused 'uprobe:./app:show { @ = len(arg0); }' 'len() is of a map or a stack, and this is an integer' --engine user -- ./app
+refused 'begin { @a = 1; $p = &@a; }' '"&" is of variables in this subset of bpftrace'"'"'s language: &$x'
+prints "as bpftrace prints it" 'begin { printf("%s|", "a\nb\tc\033[1m"); @[(1, "x")] = 2; @k[1, "y"] = 3; }' 'a
+b	c\x1b[1m|
+@[1, x]: 2
+@k[1, y]: 3' --like 0.27
+prints "one line for each" 'begin { printf("%s\n", "a\nb"); @[(1, "x")] = 2; }' 'a\x0ab
+@[(1, x)]: 2'

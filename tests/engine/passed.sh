@@ -111,8 +111,8 @@ int main(void)
 END
 gcc -g -O1 odd.c -o odd
 fastsdt-trace --engine user -e 'uprobe:./odd:chosen { printf("%d %d\n", args.u.l, args.x); } uprobe:./odd:negative { printf("%d\n", args.e); }
-    uprobe:./odd:first, uprobe:./odd:both { printf("%d %d\n", args.x, args.y); } uretprobe:./odd:first, uretprobe:./odd:second { printf("%d\n", retval); }' -- ./odd >out 2>err ||
-    fail "$(cat err)"
+    uprobe:./odd:first, uprobe:./odd:both { printf("%d %d\n", args.x, args.y); }
+    uretprobe:./odd:first, uretprobe:./odd:second { printf("%d\n", retval); }' -- ./odd >out 2>err || fail "$(cat err)"
 expect "unions, enumerations, two functions" "$(grep -v '^sites' out)" "77 42
 -1
 1 2

@@ -31,6 +31,7 @@ public:
     std::optional<uint64_t> register_value(unsigned) override { throw std::logic_error("not made up"); }
     std::optional<uint64_t> symbol(const std::string&) override { throw std::logic_error("not made up"); }
     std::optional<uint64_t> stack(const ir::Stack&) override { throw std::logic_error("not made up"); }
+    uint64_t frames(uint64_t) override { throw std::logic_error("not made up"); }
     std::optional<std::string> name(Value) override { return comm; }
     std::optional<std::string> memory(uint64_t address, size_t bytes) override { return read(address, bytes); }
 

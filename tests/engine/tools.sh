@@ -33,17 +33,7 @@ fi
 
 # Lines that somebody types into bash; the end of its input is an empty one.
 if tool=$(tool bashreadline) && have expect; then
-    cat >types.exp <<'END_EXP'
-set timeout 300
-spawn -noecho env PS1=ready> /bin/bash --norc --noprofile -i
-foreach line {"echo one" "true two"} {
-    expect "ready>"
-    send "$line\r"
-}
-expect "ready>"
-send "\004"
-expect eof
-END_EXP
+    typed_into_bash
     run "$tool" -- expect -f types.exp
     expect "bashreadline: status" "$status $(grep -v -e '^fastsdt-trace: engine user' -e 'so far' err)" "0 "
     expect "bashreadline" "$(sed -n 's/^[0-9:]*  [0-9]* *//p' out)" "echo one

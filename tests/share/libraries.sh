@@ -242,17 +242,7 @@ expect "funcarg --arg" "$(sed -n 's/^\(@us\[[0-9]*\]: count [0-9]*\).*/\1/p' out
 @us[1]: count 6"
 
 # bashreadline: lines that somebody types.
-cat >types.exp <<'END_EXP'
-set timeout 300
-spawn -noecho env PS1=ready> /bin/bash --norc --noprofile -i
-foreach line {"echo one" "true two"} {
-    expect "ready>"
-    send "$line\r"
-}
-expect "ready>"
-send "\004"
-expect eof
-END_EXP
+typed_into_bash
 HOME=$PWD traced bashreadline.bt -- expect -f types.exp
 expect "bashreadline" "$(table | sed 's/^[0-9:]* *[0-9]* *//')" "bash             echo one
 bash             true two"

@@ -41,10 +41,23 @@ namespace {
 
 constexpr size_t of_printed_stack = 8; ///< blanks before each frame, as bpftrace has them
 
+// Lines and tabs stay, as bpftrace prints them.
+std::string printable_lines(std::string_view text)
+{
+    std::string all;
+    while (!text.empty()) {
+        const size_t end = std::min(text.find_first_of("\n\t"), text.size());
+        all += printable(text.substr(0, end)) + std::string(text.substr(end, 1));
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return all;
+}
+
 // One value, as snprintf() would print it. Strings are of the process, and it chose what is in them.
 std::string formatted_value(const Format& format, const Expression& e, const Datum& datum,
-                            const std::vector<std::string>& names, size_t indent)
+                            const std::vector<std::string>& names, size_t indent, bool keeps_lines)
 {
+    const auto safe = [&](const std::string& text) { return keeps_lines ? printable_lines(text) : printable(text); };
     std::string for_text = "%" + format.how;
     std::erase_if(for_text, [](char c) { return c == '#' || c == '+' || c == ' '; });
     if (for_text.size() > 1 && for_text[1] == '0')
@@ -55,12 +68,10 @@ std::string formatted_value(const Format& format, const Expression& e, const Dat
     case 's':
         return fmt::sprintf(
             for_text,
-            e.type.kind == ValueKind::stack ? stack_text(datum, indent) : printable(text_of(e.type, datum, names)));
+            e.type.kind == ValueKind::stack ? stack_text(datum, indent) : safe(text_of(e.type, datum, names)));
     case 'p': return fmt::sprintf(for_text, fmt::format("0x{:x}", static_cast<uint64_t>(datum.number)));
     case 'c': {
-        const auto character = static_cast<char>(datum.number);
-        const std::string text(1, character);
-        return fmt::sprintf(for_text, character == '\n' || character == '\t' ? text : printable(text));
+        return fmt::sprintf(for_text, printable_lines(std::string(1, static_cast<char>(datum.number))));
     }
     default: break;
     }
@@ -177,20 +188,25 @@ std::string Actions::bytes(const engine::ValueType& type, Datum datum)
     return bytes_of(type, datum);
 }
 
-Datum Actions::datum(const engine::ValueType& type, std::string_view bytes) const
+Datum Actions::named(const engine::ValueType& type, Datum datum) const
 {
-    Datum found = datum_of(type, bytes);
-    if (type.has_name() && found.number >= first_name && uint64_t(found.number - first_name) < names_.size())
-        found = {0, names_[size_t(found.number - first_name)]};
-    return found;
+    const bool is_place = datum.number >= first_name && uint64_t(datum.number - first_name) < names_.size();
+    return type.has_name() && is_place ? Datum{0, names_[size_t(datum.number - first_name)]} : datum;
+}
+
+uint64_t Actions::frames(uint64_t stack)
+{
+    const Datum datum = named({ValueKind::stack}, {int64_t(stack), {}});
+    if (!datum.text.empty())
+        return frames_of(datum).size();
+    return shared_.profile ? shared_.profile->frames(stack) : 0;
 }
 
 Actions::Values Actions::keys(size_t map, std::string_view bytes) const
 {
     Values found = keys_of(shared_.script.maps[map], bytes);
     for (size_t i = 0; i < found.size(); ++i)
-        if (const engine::ValueType& type = shared_.script.maps[map].keys[i]; type.has_name())
-            found[i] = datum(type, bytes_of(type, found[i]));
+        found[i] = named(shared_.script.maps[map].keys[i], std::move(found[i]));
     return found;
 }
 
@@ -246,7 +262,7 @@ void Actions::add(size_t map, std::string_view key, uint64_t value)
 void Actions::assign(size_t map, std::string_view key, std::string_view value)
 {
     const engine::Map& of = shared_.script.maps[map];
-    assign(map, keys(map, key), datum(of.type, value));
+    assign(map, keys(map, key), named(of.type, datum_of(of.type, value)));
     changed(map);
 }
 
@@ -331,7 +347,7 @@ bool Actions::record(const Statement& statement, const std::vector<std::string>&
 {
     Values read;
     for (size_t i = 0; i < values.size(); ++i)
-        read.push_back(datum(statement.values[i].type, values[i]));
+        read.push_back(named(statement.values[i].type, datum_of(statement.values[i].type, values[i])));
     for (size_t i = 0; shared_.profile && i < read.size(); ++i)
         if (const engine::ValueType& type = statement.values[i].type; type.has_name() && read[i].text.empty())
             read[i].text = shared_.profile->name_of(type, static_cast<uint64_t>(read[i].number));
@@ -400,7 +416,7 @@ std::string Actions::formatted(const Statement& statement, const Values& values)
     for (size_t i = 0; i < values.size(); ++i)
         text += statement.format[i].text
             + formatted_value(statement.format[i], statement.values[i], values[i], shared_.names.names(),
-                              indent_of(shared_.script, of_printed_stack));
+                              indent_of(shared_.script, of_printed_stack), shared_.options.is_newer);
     return text + statement.format.back().text;
 }
 

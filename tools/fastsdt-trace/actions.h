@@ -53,6 +53,7 @@ private:
     {
         return sample_ ? shared_.profile->stack(*sample_, which.most, which.unwinds) : 0;
     }
+    uint64_t frames(uint64_t stack) override;
     std::optional<std::string> name(engine::Value what) override;
     std::optional<std::string> memory(uint64_t, size_t bytes) override { return std::string(bytes, '\0'); }
     void update(size_t map, std::string_view key, uint64_t value) override;
@@ -82,7 +83,7 @@ private:
     const std::vector<engine::Entry>& recorded(size_t map);
     Values keys(size_t map, std::string_view bytes) const;
     std::string bytes(const engine::ValueType& type, engine::Datum datum);
-    engine::Datum datum(const engine::ValueType& type, std::string_view bytes) const;
+    engine::Datum named(const engine::ValueType& type, engine::Datum datum) const;
 
     Shared& shared_;
     Processes& processes_;

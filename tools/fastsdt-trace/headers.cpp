@@ -5,12 +5,12 @@
 #include "base/unusable.h"
 #include "output_of.h"
 #include "process/debug_types.h"
+#include "process/signals_blocked.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -20,25 +20,6 @@ namespace fastsdt::trace_tool {
 namespace {
 
 constexpr std::string_view prefix = "fastsdt_value_"; ///< of a constant that has the value of a macro
-
-// What ends this process waits: the folder would stay. The compiler has them.
-class Unended {
-public:
-    Unended()
-    {
-        sigset_t ends;
-        sigemptyset(&ends);
-        for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT})
-            sigaddset(&ends, signal);
-        sigprocmask(SIG_BLOCK, &ends, &before_);
-    }
-    Unended(const Unended&) = delete;
-    Unended& operator=(const Unended&) = delete;
-    ~Unended() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
-
-private:
-    sigset_t before_{};
-};
 
 class Compiler {
 public:
@@ -93,7 +74,8 @@ private:
         return *printed;
     }
 
-    const Unended unended_; // ends behind the folder
+    // What ends this process waits, since the folder would stay: it is the first here, and so the last that goes. The compiler gets its signals.
+    const engine::SignalsBlocked blocked_;
     const std::vector<std::string>& folders_;
     std::string program_;
     std::filesystem::path folder_;
@@ -116,19 +98,28 @@ engine::Declared CompiledHeaders::read(const std::vector<std::string>& includes,
         if (words.contains(name) && !value.empty())
             constants.push_back(name);
     }
-    std::string file = compiler.compiled(text, false);
+    const std::string file = compiler.compiled(text, false);
     if (file.empty())
         throw Unusable(
             {fmt::format("the C compiler refuses {}", fmt::join(includes, ", ")), {}, "-I DIR says where headers are"});
     engine::Declared declared = engine::declared_in(file);
-    for (const std::string& name : constants) { // one by one: a macro that is no number is none of C's constants
-        file = compiler.compiled(text + fmt::format("enum {{ {}{} = (long long)({}) }};\n", prefix, name, name), true);
-        if (file.empty())
-            continue;
-        const engine::Declared one = engine::declared_in(file);
-        if (const auto found = one.constants.find(std::string(prefix) + name); found != one.constants.end())
-            declared.constants[name] = {found->second.first, nullptr};
-    }
+    // All at once, and one by one where the compiler refuses that: a macro that is no number is none of C's constants.
+    const auto add = [&](const std::vector<std::string>& names) {
+        std::string with = text;
+        for (const std::string& name : names)
+            with += fmt::format("enum {{ {}{} = (long long)({}) }};\n", prefix, name, name);
+        const std::string made = names.empty() ? "" : compiler.compiled(with, true);
+        if (made.empty())
+            return false;
+        const engine::Declared known = engine::declared_in(made);
+        for (const std::string& name : names)
+            if (const auto found = known.constants.find(std::string(prefix) + name); found != known.constants.end())
+                declared.constants[name] = {found->second.first, nullptr};
+        return true;
+    };
+    if (!add(constants) && constants.size() > 1)
+        for (const std::string& name : constants)
+            add({name});
     return declared;
 }
 

@@ -261,12 +261,11 @@ bool lists_timers(const std::string& search, std::ostream& out)
 }
 
 // What is searched for: one word, or the probes of a script. Those that belong to no file are printed as they are.
-std::vector<std::string> searches(const Options& options, std::ostream& out)
+std::vector<std::string> searches(const Options& options, engine::DebugFiles& debug, std::ostream& out)
 {
     if (options.text.empty())
         return {*options.list};
     std::vector<std::string> all;
-    engine::DebugFiles debug{engine::ProcessView(options.pid)};
     CompiledHeaders headers(options.include_folders);
     const engine::Script script =
         engine::parse(options.text, options.parameters, &debug, surroundings(options, headers));
@@ -289,7 +288,8 @@ int list(const Options& options, std::ostream& out)
     for (const pid_t pid : options.pids)
         find_in_process(pid, options.moves, found);
     std::vector<std::string> patterns;
-    const std::vector<std::string> wanted = searches(options, out);
+    engine::DebugFiles debug{engine::ProcessView(options.pid)};
+    const std::vector<std::string> wanted = searches(options, debug, out);
     if (wanted.empty())
         return complete;
     for (const std::string& search : wanted)
@@ -297,11 +297,9 @@ int list(const Options& options, std::ostream& out)
             patterns.push_back(std::move(pattern));
     const bool is_all = std::all_of(patterns.begin(), patterns.end(), [](const auto& each) { return each.empty(); });
     bool any = false;
-    engine::DebugFiles debug{engine::ProcessView(options.pid)};
     for (auto& [name, arguments] : found) {
-        if (std::none_of(patterns.begin(), patterns.end(), [&, of = std::string_view(name)](const std::string& each) {
-                return each.empty() || fits(each, std::string(of));
-            }))
+        if (std::none_of(patterns.begin(), patterns.end(),
+                         [&probe = name](const std::string& each) { return each.empty() || fits(each, probe); }))
             continue;
         any = true;
         if (options.is_newer && !options.json) { // as bpftrace -l, which shows arguments with -v only

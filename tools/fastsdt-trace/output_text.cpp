@@ -38,25 +38,15 @@ std::string linear_label(int64_t number)
 
 std::string bucket_label(const Map& map, size_t bucket)
 {
-    const auto i = static_cast<int64_t>(bucket);
-    if (map.fine_bits && bucket != 0) {
-        const auto [low, high] = map.bounds(bucket);
-        return *low == *high ? fmt::format("[{}]", linear_label(*low))
-                             : fmt::format("[{}, {})", linear_label(*low), linear_label(*high + 1));
-    }
-    if (map.kind == MapKind::lhist && !map.fine_bits) {
-        if (bucket == 0)
-            return fmt::format("(..., {})", linear_label(map.low));
-        if (bucket == map.buckets() - 1)
-            return fmt::format("[{}, ...)", linear_label(map.high));
-        return fmt::format("[{}, {})", linear_label((i - 1) * map.step + map.low),
-                           linear_label(i * map.step + map.low));
-    }
-    if (bucket == 0)
-        return "(..., 0)";
-    if (bucket <= 2)
-        return bucket == 1 ? "[0]" : "[1]";
-    return fmt::format("[{}, {})", power_label(bucket - 2), power_label(bucket - 1));
+    if (map.kind == MapKind::hist && bucket > 2)
+        return fmt::format("[{}, {})", power_label(bucket - 2), power_label(bucket - 1));
+    const auto [low, high] = map.bounds(bucket);
+    if (!low)
+        return fmt::format("(..., {})", linear_label(*high + 1));
+    if (!high || *high == INT64_MAX)
+        return fmt::format("[{}, ...)", linear_label(*low));
+    return *low == *high && map.is_power() ? fmt::format("[{}]", linear_label(*low))
+                                           : fmt::format("[{}, {})", linear_label(*low), linear_label(*high + 1));
 }
 
 class TextOutput final : public Output {
@@ -85,6 +75,9 @@ private:
             keys += (i ? ", " : "")
                 + (map.keys[i].kind == ValueKind::stack ? stack_text(entry.keys[i], indent)
                                                         : printable(key(map, entry, i)));
+        const bool is_tuple = map.keys.size() == 1 && map.keys[0].is(engine::Shape::Kind::tuple);
+        if (is_newer_ && is_tuple) // its elements are as keys
+            keys = keys.substr(1, keys.size() - 2);
         return printable(map.name) + (map.keys.empty() ? "" : "[" + keys + "]") + ":";
     }
 

@@ -41,6 +41,7 @@ public:
 
     /// The value of ustack: a number for the calls.
     uint64_t stack(const Samples::Sample& sample, unsigned most, bool unwinds);
+    uint64_t frames(uint64_t stack) const { return stack ? stacks_.at(stack - 1).calls.second.size() : 0; }
     /// Of what ValueType::has_name(). An address says nothing of whose it is: it is the last sample's.
     std::string name_of(const engine::ValueType& type, uint64_t number);
     /// The tool's own maps, with names.

@@ -2,6 +2,7 @@
 #include "record.h"
 
 #include "arch/args.h"
+#include "base/clock.h"
 #include "base/demangle.h"
 #include "base/integers.h"
 #include "base/printable.h"
@@ -166,7 +167,7 @@ void complete_script(engine::Script& script, const Options& options)
 }
 
 Recorder::Recorder(const Options& options, const engine::Script& script, const engine::ProbeNames& names)
-    : options_(options), script_(script), names_(names), says_pid_(options.follows()), since_(engine::since_1970()),
+    : options_(options), script_(script), names_(names), says_pid_(options.follows()), since_(clock_ns(CLOCK_REALTIME)),
       asleep_(asleep()), known_(script.statements)
 {
     if (!options.timeline->folder.empty())
@@ -353,12 +354,10 @@ CtfClock Recorder::clock() const
     engine::Moment begin = asleep() == asleep_ ? begin_ : engine::read_clocks(), now = engine::read_clocks();
     while (now.ns - begin.ns < least)
         now = engine::read_clocks();
-    timespec wall{};
     const uint64_t before = engine::boot_time();
-    clock_gettime(CLOCK_REALTIME, &wall);
+    const auto wall = static_cast<uint64_t>(clock_ns(CLOCK_REALTIME));
     const uint64_t since_boot = before + (engine::boot_time() - before) / 2;
-    const uint64_t ns =
-        static_cast<uint64_t>(wall.tv_sec) * second + static_cast<uint64_t>(wall.tv_nsec) - since_boot + now.ns;
+    const uint64_t ns = wall - since_boot + now.ns;
     CtfClock clock;
     const uint64_t passed = now.ns - begin.ns;
     clock.frequency = static_cast<uint64_t>((Wide(now.counter - begin.counter) * second + passed / 2) / passed);
@@ -412,7 +411,7 @@ void Recorder::finish(std::ostream& out)
 // For whoever looks at the trace later: what it is of, and what it lacks.
 CtfNotes Recorder::notes(const std::string& summary, bool complete) const
 {
-    CtfNotes notes = {{"since", std::to_string(since_)}, {"until", std::to_string(engine::since_1970())}};
+    CtfNotes notes = {{"since", std::to_string(since_)}, {"until", std::to_string(clock_ns(CLOCK_REALTIME))}};
     std::vector<std::string> traced = options_.command;
     for (const auto& [option, values] : {std::pair("--exe", &options_.selection.exes),
                                          {"--comm", &options_.selection.comms},

@@ -3,6 +3,7 @@
 #include "actions.h"
 #include "bpf/files.h"
 #include "elf/archive.h"
+#include "base/clock.h"
 #include "base/output_file.h"
 #include "output.h"
 #include "pprof.h"
@@ -438,7 +439,7 @@ private:
     std::optional<OutputFile> pprof_; // --pprof
     std::optional<OutputFile> page_;  // of report
     Clock::time_point start_ = Clock::now();
-    const int64_t began_ = engine::since_1970();
+    const int64_t began_ = clock_ns(CLOCK_REALTIME);
     Clock::time_point next_events_ = start_, next_samples_ = start_;
     std::chrono::milliseconds events_period_{};
     bool exit_ = false;

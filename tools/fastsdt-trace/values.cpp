@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "values.h"
 
+#include "base/clock.h"
+
 #include <nlohmann/json.hpp>
 
 #include <fmt/format.h>
@@ -193,11 +195,7 @@ std::string shown_text(const Shape& shape, uint64_t number, const std::string& n
     default: break;
     }
     // From the boot's time to the day's, as far as the clocks agree now.
-    timespec boot{}, day{};
-    clock_gettime(CLOCK_BOOTTIME, &boot);
-    clock_gettime(CLOCK_REALTIME, &day);
-    const int64_t offset = (day.tv_sec - boot.tv_sec) * second + day.tv_nsec - boot.tv_nsec;
-    const int64_t at = offset + static_cast<int64_t>(number);
+    const int64_t at = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME) + static_cast<int64_t>(number);
     return time_text(shape.name, at / second, at % second);
 }
 

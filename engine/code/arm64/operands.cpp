@@ -23,9 +23,7 @@ std::optional<Reg> named(std::string_view name, bool narrow)
         return sp;
     if (!numbered(name, "x", 30) && !(narrow && numbered(name, "w", 30)))
         return std::nullopt;
-    int number = 0;
-    std::from_chars(name.data() + 1, name.data() + name.size(), number);
-    return Reg(number);
+    return Reg(number_of(name.substr(1)));
 }
 
 std::string_view word(Scan& scan)
@@ -72,15 +70,6 @@ bool scan_memory(Scan& scan, Source& source)
     return scan.literal(']') && scan.done();
 }
 
-Source vector_source(unsigned number, unsigned size)
-{
-    Source source;
-    source.kind = Source::Kind::vector;
-    source.vector = number;
-    source.size = int(size);
-    return source;
-}
-
 Source noted_argument(const std::vector<Argument>& arguments, unsigned index, unsigned real)
 {
     const Argument& argument = one_word_argument(arguments, index, real);
@@ -100,11 +89,9 @@ Source noted_argument(const std::vector<Argument>& arguments, unsigned index, un
     if (text == "xzr" || text == "wzr")
         return source;
     if (const std::string_view letters = "vdsq"; real && !text.empty() && letters.find(text[0]) != letters.npos) {
-        unsigned number = 0;
-        const auto [end, error] = std::from_chars(text.data() + 1, text.data() + text.size(), number);
-        if (error != std::errc() || end != text.data() + text.size() || number > 31)
+        if (!numbered(text, text.substr(0, 1), 31))
             refuse("in a register that stubs do not read");
-        return vector_source(number, real);
+        return vector_source<Source>(number_of(text.substr(1)), real);
     }
     // The size in the note counts, whatever the register's name says (the kernel's tracers read the whole register).
     if (const auto reg = named(text, true)) {
@@ -132,14 +119,14 @@ Source argument_of(const Site& site, const std::vector<Argument>& noted, const i
 {
     if (site.kind == Probe::Kind::exit && argument.real) {
         check_real_result(site);
-        return vector_source(argument.index, argument.real);
+        return vector_source<Source>(argument.index, argument.real);
     }
     if (site.kind == Probe::Kind::exit)
         throw Refusal({State::exit_arguments});
     if (site.kind == Probe::Kind::usdt)
         return noted_argument(noted, index_of(site, noted, argument), argument.real);
     if (argument.real && !argument.on_stack)
-        return vector_source(argument.index, argument.real);
+        return vector_source<Source>(argument.index, argument.real);
     Source source;
     if (argument.on_stack) {
         if (!argument.is_declared)

@@ -20,8 +20,8 @@ struct Source {
     unsigned shift = 0;
 };
 
-/// A usdt probe's is where its note says. Throws Refusal for integers in vector registers, symbols, odd sizes, and for a text that no assembler would write.
-/// An entry's is where AAPCS64 has it; an exit has none.
+/// A usdt probe's is where its note says. Throws Refusal for integers in vector registers, symbols, odd sizes, and for a text that no assembler
+/// would write. An entry's is where AAPCS64 has it; an exit has none.
 /// @param noted  the site's, parsed
 Source argument_of(const Site& site, const std::vector<Argument>& noted, const ir::Argument& argument);
 

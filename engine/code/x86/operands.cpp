@@ -85,15 +85,6 @@ bool plain_memory(const NotedOperand& operand, Memory& memory)
         && (operand.index.empty() || whole(operand.index, memory.index));
 }
 
-Source vector_source(unsigned number, unsigned size)
-{
-    Source source;
-    source.kind = Source::Kind::vector;
-    source.vector = number;
-    source.size = int(size);
-    return source;
-}
-
 Source noted_argument(const std::vector<Argument>& arguments, unsigned index, unsigned real)
 {
     const Argument& argument = one_word_argument(arguments, index, real);
@@ -112,13 +103,10 @@ Source noted_argument(const std::vector<Argument>& arguments, unsigned index, un
         return source;
     }
     const NotedOperand operand = parse_att_operand(argument.operand);
-    if (real && argument.operand.starts_with("%xmm")) {
-        const std::string_view digits = std::string_view(argument.operand).substr(4);
-        unsigned number = 0;
-        const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-        if (error != std::errc() || end != digits.data() + digits.size() || number > 15)
+    if (constexpr std::string_view xmm = "%xmm"; real && argument.operand.starts_with(xmm)) {
+        if (!numbered(argument.operand, xmm, 15))
             refuse("in a register that stubs do not read");
-        return vector_source(number, real);
+        return vector_source<Source>(number_of(std::string_view(argument.operand).substr(xmm.size())), real);
     }
     if (argument.operand.starts_with('%')) {
         const auto found = operand.form == NotedOperand::Form::reg ? named(operand.base.substr(1)) : std::nullopt;
@@ -147,14 +135,14 @@ Source argument_of(const Site& site, const std::vector<Argument>& noted, const i
 {
     if (site.kind == Probe::Kind::exit && argument.real) {
         check_real_result(site);
-        return vector_source(argument.index, argument.real);
+        return vector_source<Source>(argument.index, argument.real);
     }
     if (site.kind == Probe::Kind::exit)
         throw Refusal({State::exit_arguments});
     if (site.kind == Probe::Kind::usdt)
         return noted_argument(noted, index_of(site, noted, argument), argument.real);
     if (argument.real && !argument.on_stack)
-        return vector_source(argument.index, argument.real);
+        return vector_source<Source>(argument.index, argument.real);
     Source source;
     if (argument.on_stack) { // behind the return address
         if (!argument.is_declared)

@@ -18,8 +18,8 @@ struct Source {
     Memory memory;        ///< memory: addressed by the site's registers
 };
 
-/// A usdt probe's is where its note says. Throws Refusal for integers in vector registers, symbols, thread-local memory, odd sizes, and for a text that no
-/// assembler would write. An entry's is where the System V ABI has it; an exit has none.
+/// A usdt probe's is where its note says. Throws Refusal for integers in vector registers, symbols, thread-local memory, odd sizes, and for a text
+/// that no assembler would write. An entry's is where the System V ABI has it; an exit has none.
 /// @param noted  the site's, parsed
 Source argument_of(const Site& site, const std::vector<Argument>& noted, const ir::Argument& argument);
 

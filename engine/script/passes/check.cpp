@@ -490,6 +490,12 @@ private:
             if (clause.has_sites())
                 kernel_only(e.where, "a probe cannot tell len(); BEGIN, END and interval can", len_since);
             return;
+        case Kind::frames:
+            read(clause, e.operands[0]);
+            if (e.operands[0].type.kind != ValueKind::stack)
+                fail(e.where, fmt::format("len() is of a map or a stack, and this is {}", name(e.operands[0].type)));
+            return;
+        case Kind::address:
         case Kind::member:
         case Kind::element:
         case Kind::at:
@@ -518,24 +524,25 @@ private:
         }
         for (Expression& operand : e.operands)
             read(clause, operand);
-        const bool compares = e.op == Operator::equal || e.op == Operator::not_equal || e.op == Operator::contains;
-        if (compares && e.operands[0].type.kind == ValueKind::string && e.operands[1].type.kind == ValueKind::string) {
+        const bool is_equality = e.op == Operator::equal || e.op == Operator::not_equal || e.op == Operator::contains;
+        if (is_equality && e.operands[0].type.kind == ValueKind::string
+            && e.operands[1].type.kind == ValueKind::string) {
             if (e.op == Operator::contains && clause.has_sites())
                 kernel_only(e.where, "strcontains() belongs to BEGIN, END and interval here");
             return;
         }
-        for (size_t i = 0; compares && i < 2; ++i)
+        for (size_t i = 0; is_equality && i < 2; ++i)
             if (const Expression& operand = e.operands[i];
                 operand.type.kind == ValueKind::integer && e.operands[1 - i].type.kind == ValueKind::string)
                 fail(operand.where,
                      fmt::format("this is an integer, and what it is compared with is a string{}", string_at(operand)));
-        if (compares && e.operands[0].type.kind == ValueKind::bytes && e.operands[1].type.kind == ValueKind::bytes
+        if (is_equality && e.operands[0].type.kind == ValueKind::bytes && e.operands[1].type.kind == ValueKind::bytes
             && e.op != Operator::contains) {
             if (e.operands[0].type.shape->kind != e.operands[1].type.shape->kind)
                 fail(e.where, "only arrays, structures and buffers of one kind are compared");
             return;
         }
-        if (e.operands.size() == 2 && is_ordering(e.op) && e.operands[0].type.is_real() && e.operands[1].type.is_real())
+        if (e.operands.size() == 2 && compares(e.op) && e.operands[0].type.is_real() && e.operands[1].type.is_real())
             return;
         if (e.op == Operator::truncate)
             return;
@@ -577,12 +584,6 @@ private:
                                         name(operand.type)));
             }
         }
-    }
-
-    static bool is_ordering(Operator op)
-    {
-        return op == Operator::equal || op == Operator::not_equal || op == Operator::less || op == Operator::less_equal
-            || op == Operator::greater || op == Operator::greater_equal;
     }
 
     void value(const Clause& clause, Expression& e) const

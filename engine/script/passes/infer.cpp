@@ -11,6 +11,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <array>
 #include <utility>
 
@@ -136,18 +138,19 @@ private:
             fail(statement.where, fmt::format("{} has no keys: a loop is over a map with keys", map.name));
         std::vector<ShapePtr> keys;
         for (size_t i = 0; i < map.keys.size(); ++i)
-            keys.push_back(stored_shape(map.keys[i], statement.where));
-        const ShapePtr value = stored_shape(map.type, statement.where);
+            keys.push_back(stored_shape(map.keys[i], "a loop over", statement.where));
+        const ShapePtr value = stored_shape(map.type, "a loop over", statement.where);
         variable.type.shape = tuple_shape({keys.size() == 1 ? keys[0] : tuple_shape(keys), value});
     }
 
-    // As it is in a table.
-    static ShapePtr stored_shape(const ValueType& type, Span where)
+    // As it is in a table, or a slot. @param what  is to be made of it
+    static ShapePtr stored_shape(const ValueType& type, std::string_view what, Span where)
     {
         if (type.kind == ValueKind::probe || type.has_name())
-            kernel_only(
-                where,
-                "a loop over stacks and names of probes or functions is not in this subset of bpftrace's language");
+            kernel_only(where,
+                        fmt::format("{} stacks and names of probes or functions is not in this subset of bpftrace's "
+                                    "language",
+                                    what));
         return type.kind == ValueKind::string ? plain_shape(Shape::Kind::text, string_size)
             : type.shape                      ? type.shape
                                               : integer_shape(8, type.is_signed);
@@ -231,20 +234,9 @@ private:
             shape = integer_shape(8, true);
     }
 
-    static bool is_comparison(Operator op)
+    static bool is_true_or_false(Operator op)
     {
-        switch (op) {
-        case Operator::logical_or:
-        case Operator::logical_and:
-        case Operator::logical_not:
-        case Operator::equal:
-        case Operator::not_equal:
-        case Operator::less:
-        case Operator::less_equal:
-        case Operator::greater:
-        case Operator::greater_equal: return true;
-        default: return false;
-        }
+        return compares(op) || op == Operator::logical_or || op == Operator::logical_and || op == Operator::logical_not;
     }
 
     void resolve(Expression& e)
@@ -296,7 +288,9 @@ private:
         case Kind::memory:
         case Kind::part:
         case Kind::entries:
+        case Kind::frames:
         case Kind::shown: return;
+        case Kind::address: return address(e);
         case Kind::has: keys(script_.maps[e.map], e.operands); return;
         }
     }
@@ -364,6 +358,17 @@ private:
         }
     }
 
+    // nullptr: it is not known.
+    const DebugTypes::Signature* signature(const Probe& probe)
+    {
+        if (!debug_)
+            return nullptr;
+        const auto [found, fresh] = signatures_.try_emplace(&probe);
+        if (fresh)
+            found->second = debug_->signature(probe);
+        return found->second ? &*found->second : nullptr;
+    }
+
     // As all functions of the clause declare it. Empty: nobody knows; integers may differ.
     std::optional<DebugTypes::Value> known_result(Span where)
     {
@@ -371,9 +376,9 @@ private:
         const auto is_integer = [](const std::optional<DebugTypes::Value>& one) {
             return !one || !one->shape || one->shape->is_number();
         };
-        for (size_t i = 0; debug_ && i < clause_->probes.size(); ++i) {
+        for (size_t i = 0; i < clause_->probes.size(); ++i) {
             const Probe& probe = clause_->probes[i];
-            const auto signature = probe.kind == Probe::Kind::exit ? debug_->signature(probe) : std::nullopt;
+            const auto* const signature = probe.kind == Probe::Kind::exit ? this->signature(probe) : nullptr;
             const auto own = signature ? std::optional(signature->result) : std::nullopt;
             if (i == 0)
                 found = own;
@@ -423,7 +428,7 @@ private:
     // An argument of that name of the probe's function, and where it is.
     std::pair<DebugTypes::Parameter, Passed> parameter(const Probe& probe, const Expression& e)
     {
-        const auto signature = debug_ ? debug_->signature(probe) : std::nullopt;
+        const DebugTypes::Signature* const signature = this->signature(probe);
         if (!signature)
             kernel_only(e.where,
                         fmt::format("{} has no debug information that tells the arguments' names: arg0 is the first",
@@ -549,7 +554,7 @@ private:
             return;
         }
         if (e.op == Operator::contains
-            || (compares_to_boolean_ && is_comparison(e.op) && e.number == 0)) // strncmp() is no comparison
+            || (compares_to_boolean_ && is_true_or_false(e.op) && e.number == 0)) // strncmp() is no comparison
             e.type.shape = bool_shape();
         if (e.op == Operator::length || e.op == Operator::contains)
             return;
@@ -568,7 +573,7 @@ private:
                 e.type.shape = shape;
             }
         }
-        if (is_comparison(e.op) && e.operands.size() == 2)
+        if (compares(e.op))
             for (size_t i = 0; i < 2; ++i)
                 if (const auto number = e.operands[1 - i].type.is_real() ? literal(e.operands[i]) : std::nullopt)
                     e.operands[i] = real_of(double(*number), e.operands[i].where);
@@ -702,8 +707,10 @@ private:
         const Span where = e.where;
         const bool is_char_array = of.type.shape && of.type.shape->of;
         if (of.type.kind == ValueKind::string && !is_char_array) { // a character
-            if (index.kind != Kind::number)
-                kernel_only(index.where, "the index of a string is a number here");
+            if (index.kind != Kind::number) {
+                e = at_index(std::move(of), std::move(index), integer_shape(1, true), string_size, where);
+                return;
+            }
             if (index.number < 0 || uint64_t(index.number) >= string_size)
                 fail(index.where,
                      fmt::format("the index {} is out of bounds for array of size {}", index.number, string_size));
@@ -738,8 +745,10 @@ private:
             fail(index.where,
                  fmt::format("the index {} is out of bounds for array of size {}", index.number, of.type.shape->count));
         if (is_array && of.kind != Kind::memory) {
-            if (!is_known)
-                kernel_only(index.where, "the index of an array that was assigned is a number here");
+            if (!is_known) {
+                e = at_index(std::move(of), std::move(index), shape, of.type.shape->count, where);
+                return;
+            }
             e = part(std::move(of), size_t(index.number) * shape->size, shape, where);
             return;
         }
@@ -755,6 +764,36 @@ private:
                        address_of(Operator::multiply, std::move(index), number_of(int64_t(shape->size), where), where),
                        where),
             shape, where);
+    }
+
+    // An element of a variable, at an index that the hit tells. Beyond its end there is 0.
+    static Expression at_index(Expression of, Expression index, const ShapePtr& shape, size_t count, Span where)
+    {
+        if (of.kind != Kind::variable || kind_of(*shape) != ValueKind::integer)
+            kernel_only(index.where,
+                        "an index is a number here, but of a variable with numbers and of an array in memory");
+        Expression place = made(Kind::address, where, [&](Expression& e) {
+            e.operands.push_back(std::move(of));
+            e.type.shape = pointer_shape(shape);
+        });
+        Expression offset = address_of(Operator::multiply, index, number_of(int64_t(shape->size), where), where);
+        Expression inside = operation_of(Operator::less, std::move(index), number_of(int64_t(count), where), where);
+        inside.sign = false; // one below 0 is a large one
+        Expression found = operation_of(Operator::select, std::move(inside), Expression(), where);
+        found.operands[1] =
+            taken(Kind::memory, address_of(Operator::add, std::move(place), std::move(offset), where), shape, where);
+        found.operands.push_back(number_of(0, where));
+        found.type = found.operands[1].type;
+        return found;
+    }
+
+    // &$x
+    void address(Expression& e)
+    {
+        if (waits(e.operands[0]))
+            return;
+        const Variable& of = clause_->variables[e.operands[0].variable];
+        e.type.shape = pointer_shape(stored_shape(of.type, "the address of", e.where));
     }
 
     void at(Expression& e)
@@ -867,7 +906,7 @@ private:
     // args: all of a function's, or of a probe's that says their names.
     void arguments(Expression& e)
     {
-        const auto known = debug_ && of_function() ? debug_->signature(clause_->probes[0]) : std::nullopt;
+        const DebugTypes::Signature* const known = of_function() ? signature(clause_->probes[0]) : nullptr;
         if (!known)
             kernel_only(e.where,
                         "args is of functions here, whose debug information tells their arguments' names; args.NAME is "
@@ -954,8 +993,9 @@ private:
     DebugTypes* const debug_;
     const bool compares_to_boolean_;
     Clause* clause_ = nullptr;
-    std::vector<bool> known_; // maps that something assigns
-    std::vector<bool> set_;   // variables of the clause
+    std::map<const Probe*, std::optional<DebugTypes::Signature>> signatures_; // that were asked for
+    std::vector<bool> known_;                                                 // maps that something assigns
+    std::vector<bool> set_;                                                   // variables of the clause
     size_t unknown_ = 0;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Statements, with what their words mean; passes/values.h has the values in them. What is only another way to write something becomes
 // that: $x += 1, @x++, unroll, for, join().
+#include "base/clock.h"
 #include "script/format.h"
 #include "script/passes/values.h"
 #include "script/tokens.h"
@@ -298,7 +299,7 @@ private:
         return engine::made(Expression::Kind::map, where, [&](Expression& e) { e.map = map_of(map, where); });
     }
 
-    const int64_t boot_ = nanoseconds(CLOCK_REALTIME) - nanoseconds(CLOCK_BOOTTIME);
+    const int64_t boot_ = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
 
     // hist(VALUE, BITS): each power of two has 2^BITS buckets, and smaller numbers have one each. By numbers of them: with e = log2(VALUE >> BITS), or 0,
     // that is (e << BITS) + (VALUE >> e); -1 for those below 0.

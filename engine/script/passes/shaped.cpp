@@ -44,10 +44,13 @@ Expression plus(Expression address, size_t offset)
 
 ValueKind kind_of(const Shape& shape)
 {
-    return shape.is_number()              ? ValueKind::integer
-        : shape.kind == Shape::Kind::real ? ValueKind::shown
-        : shape.kind == Shape::Kind::text ? ValueKind::string
-                                          : ValueKind::bytes;
+    using Is = Shape::Kind;
+    const bool is_shown = shape.kind == Is::real || shape.kind == Is::symbol || shape.kind == Is::time
+        || shape.kind == Is::error || shape.kind == Is::signal || shape.kind == Is::user;
+    return shape.is_number()     ? ValueKind::integer
+        : is_shown               ? ValueKind::shown
+        : shape.kind == Is::text ? ValueKind::string
+                                 : ValueKind::bytes;
 }
 
 bool is_pointer(const Expression& e)

@@ -2,6 +2,7 @@
 #include "script/passes/values.h"
 
 #include "arch/args.h"
+#include "base/clock.h"
 #include "script/tokens.h"
 
 #include <fmt/format.h>
@@ -83,13 +84,6 @@ bool is_digits(std::string_view text)
 }
 
 } // namespace
-
-int64_t Values::nanoseconds(clockid_t clock)
-{
-    timespec time{};
-    clock_gettime(clock, &time);
-    return int64_t(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
-}
 
 Values::Values(const ast::Script& written, const std::vector<std::string>& parameters) : written_(written)
 {
@@ -292,6 +286,10 @@ Expression Values::value(const ast::Choice& node, Span where)
 Expression Values::value(const ast::Deref& node, Span where)
 {
     return made(Expression::Kind::at, where, [&](Expression& e) { e.operands.push_back(value(*node.of)); });
+}
+Expression Values::value(const ast::AddressOf& node, Span where)
+{
+    return made(Expression::Kind::address, where, [&](Expression& e) { e.operands.push_back(value(*node.of)); });
 }
 Expression Values::value(const ast::Step& node, Span where)
 {
@@ -605,6 +603,9 @@ Expression Values::of_map(const FunctionWord& function, const ast::Call& node, S
 {
     const auto* const map =
         node.arguments.size() == function.most ? std::get_if<ast::MapAt>(&node.arguments[0].node) : nullptr;
+    if (!map && function.function == Function::len && node.arguments.size() == 1)
+        return made(Expression::Kind::frames, where,
+                    [&](Expression& e) { e.operands.push_back(value(node.arguments[0])); });
     if (!map || !map->keys.empty())
         fail(where, fmt::format("{}() is {}", node.name, function.usage));
     const bool has = function.function == Function::has_key;
@@ -712,7 +713,7 @@ Expression Values::clock_value(const FunctionWord& function, const ast::Call& no
     if (*clock == CLOCK_BOOTTIME)
         return builtin(Value::nsecs, where);
     return operation_of(Operator::add, builtin(Value::nsecs, where),
-                        number_of(nanoseconds(*clock) - nanoseconds(CLOCK_BOOTTIME), where), where);
+                        number_of(clock_ns(*clock) - clock_ns(CLOCK_BOOTTIME), where), where);
 }
 
 // One key, or a tuple of keys.

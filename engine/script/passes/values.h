@@ -6,7 +6,6 @@
 #include "script/parser.h"
 #include "script/passes/nodes.h"
 
-#include <ctime>
 #include <functional>
 #include <map>
 #include <optional>
@@ -93,7 +92,6 @@ protected:
     /// A type that is known here; none: it is that of a value, TypeName::of.
     ShapePtr known_type(const ast::TypeName& type);
     static Expression builtin(Value what, Span where);
-    static int64_t nanoseconds(clockid_t clock); ///< that it has now
     /// One key, or a tuple of keys.
     std::vector<Expression> keys_of(const ast::Expr& e);
 
@@ -136,6 +134,7 @@ private:
     Expression value(const ast::Infix& node, Span where);
     Expression value(const ast::Choice& node, Span where);
     Expression value(const ast::Deref& node, Span where);
+    Expression value(const ast::AddressOf& node, Span where);
     Expression value(const ast::Step& node, Span where);
     Expression value(const ast::Member& node, Span where);
     Expression value(const ast::Element& node, Span where);
