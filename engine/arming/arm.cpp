@@ -676,6 +676,8 @@ const std::vector<SiteState>& Arming::verify()
     const ArenaView view(target_);
     std::vector<SiteState> found = states_of(view, sites_, window_.address);
     look_again(found);
+    if (view.mappings.empty())
+        return states_; // it ends
     if (window_.size != 0 && mapping_at(view.mappings, window_.address) && target_.read(window_.address, 1).empty())
         return states_; // its memory has gone meanwhile, and what could not be read says nothing
     take_states(found);

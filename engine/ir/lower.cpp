@@ -221,7 +221,7 @@ private:
             const Place text = wide(e.operands[0]), part = wide(e.operands[1]);
             return define(Contains{0, text, part});
         }
-        case Operator::truncate: return truncated(number(e.operands[0]), size_t(e.number));
+        case Operator::truncate: return truncated(number(e.operands[0]), size_t(e.number), e.type.is_signed);
         case Operator::add:
             if (e.operands[1].kind == Kind::number && e.operands[1].number == 0)
                 return number(e.operands[0]);
@@ -266,8 +266,8 @@ private:
         return load(made);
     }
 
-    // Towards zero. What no 64 bits have is the smallest of them, as the processor's own instruction has it on x86-64.
-    ValueId truncated(ValueId bits, size_t size)
+    // Towards zero. What no 64 bits have is the smallest signed one of them, as the processor's own instruction has it on x86-64.
+    ValueId truncated(ValueId bits, size_t size, bool is_signed)
     {
         const Real form(size);
         const Place kept = slot(8, "real");
@@ -297,7 +297,8 @@ private:
                 });
         };
         return either(
-            compare(Operator::greater_equal, exponent(), form.bias + 63), [&] { return constant(INT64_MIN); },
+            compare(Operator::greater_equal, exponent(), form.bias + (is_signed ? 63 : 64)),
+            [&] { return constant(INT64_MIN); },
             [&] {
                 const ValueId found = absolute();
                 const Place of = slot(8, "absolute");
@@ -308,7 +309,24 @@ private:
             });
     }
 
-    // As 8 bytes. Numbers that 4 bytes have with fewer digits only, below 1e-37, are 0.
+    // A number of 4 bytes whose fraction has no first 1 before it: it is shifted until it has.
+    ValueId subnormal(Place fraction, Place by, const Real& narrow, const Real& wide)
+    {
+        for (const unsigned step : {16U, 8U, 4U, 2U, 1U}) {
+            const auto next = label();
+            emit(Branch{compare(Operator::less, load(fraction), int64_t(1) << (narrow.fraction + 1 - step)), false,
+                        next});
+            emit(Store{fraction, with(Operator::shift_left, load(fraction), step)});
+            emit(Store{by, with(Operator::add, load(by), step)});
+            bind(next);
+        }
+        const ValueId exponent = binary(Operator::subtract, constant(wide.bias - narrow.bias + 1), load(by));
+        const ValueId high = with(Operator::shift_left, exponent, wide.fraction);
+        const ValueId rest = with(Operator::bit_and, load(fraction), narrow.fractions());
+        return binary(Operator::bit_or, high, with(Operator::shift_left, rest, wide.fraction - narrow.fraction));
+    }
+
+    // As 8 bytes.
     ValueId widened(ValueId bits)
     {
         const Real narrow(4), wide(8);
@@ -324,7 +342,15 @@ private:
             return binary(Operator::bit_or, with(Operator::shift_left, exponent_of(), wide.fraction), fraction);
         };
         const ValueId absolute = either(
-            compare(Operator::equal, exponent(), 0), [&] { return constant(0); },
+            compare(Operator::equal, exponent(), 0),
+            [&] {
+                const ValueId fraction = with(Operator::bit_and, load(kept), narrow.fractions());
+                const Place shifted = slot(8, "fraction"), by = slot(8, "shift");
+                emit(Store{shifted, fraction});
+                emit(Store{by, constant(0)});
+                return either(
+                    load(shifted), [&] { return subnormal(shifted, by, narrow, wide); }, [&] { return constant(0); });
+            },
             [&] {
                 return either(
                     compare(Operator::equal, exponent(), narrow.exponents()),

@@ -11,7 +11,8 @@ import math, random, struct, sys
 random.seed(7)
 numbers = [0.0, 0.5, 1.0, 1.5, 2.75, 4503599627370496.5, 9007199254740993.0, 9.3e18 / 1.1, 123456789.125, 0.1, 99.999, 3.0e-5]
 numbers += [random.uniform(0, 1) * 10.0 ** random.randint(-3, 17) for _ in range(60)]
-numbers += [-each for each in numbers]
+numbers += [-each for each in numbers] # then some that an unsigned integer has
+large = [2.0 ** 63, 1e19, 18446744073709549568.0, 9223372036854775808.0 * 1.25]
 def literal(number):
     text = f"{abs(number):.25f}"
     return ("-" if math.copysign(1, number) < 0 else "") + text
@@ -21,6 +22,9 @@ for i, number in enumerate(numbers):
     print(f'$x = {literal(number)}; $y = {literal(other)}; printf("%ld %d%d%d%d%d%d %.17g\\n", (int64)$x, $x < $y, $x <= $y, $x == $y, $x != $y, $x > $y, $x >= $y, $x);')
     truth = [number < other, number <= other, number == other, number != other, number > other, number >= other]
     print(int(number), "".join(str(int(each)) for each in truth), "%.17g" % number, file=sys.stderr)
+for number in large:
+    print(f'$z = {number:.1f}; printf("%lu\\n", (uint64)$z);')
+    print(int(number), file=sys.stderr)
 print("}")
 END
 timeout 60 fastsdt-trace numbers.bt >out 2>err || fail "$(cat err)"
@@ -89,6 +93,41 @@ halves = [0.25, -0.625, float("inf"), float("nan"), float("inf"), -0.0, struct.u
 for row, half in zip(rows, halves):
     assert row[1] == f"{half}".replace(".0", "") or abs(float(row[1]) - half) < 1e-6, (row, half)
 END
+# Numbers of 4 bytes that are almost 0.
+cat >least.c <<'END'
+#include <stdio.h>
+#include <string.h>
+__attribute__((noinline)) double same(float x, double y)
+{
+    __asm__ volatile("" : : : "memory");
+    return x * y + 2;
+}
+int main(void)
+{
+    unsigned bits, left = 0, equal = 0;
+    for (bits = 1; bits < 1U << 24; bits = bits * 3 + 1) {
+        float x;
+        double y;
+        memcpy(&x, &bits, sizeof x);
+        y = left++ % 3 == 0 ? x : left % 3 == 1 ? x * 1.0000001 : x / 1.0000001;
+        same(x, y);
+        same(-x, y);
+        equal += x == y;
+    }
+    printf("%u\n", equal);
+    return 0;
+}
+END
+gcc -g -O1 least.c -o least
+timeout 60 fastsdt-trace --engine user -o out -e 'uprobe:./least:same { @[args.x > 0, args.x < 0, args.x < args.y, args.x == args.y] = count(); }' -- ./least >said 2>err || fail "$(cat err)"
+equal=$(cat said) all=$(grep -c . <<<"$(python3 -c '
+bits = 1
+while bits < 1 << 24:
+    print(bits)
+    bits = bits * 3 + 1')")
+[ "$equal" -gt 0 ] || fail 'none is equal'
+expect 'almost 0' "$(grep -o '^@\[1, 0, 0, 1\]: .*\|^@\[0, 1, 1, 0\]: .*' out | sort)" "@[0, 1, 1, 0]: $all
+@[1, 0, 0, 1]: $equal"
 # What is compared with what is no number is neither less nor greater, and unequal.
 trace 'uprobe:./app:mixed /args.b > 0.4/ { @greater = count(); } uprobe:./app:mixed /args.b <= 0.4/ { @not = count(); }
     uprobe:./app:mixed /args.b != args.b/ { @none = count(); } uprobe:./app:mixed /args.c >= 3 && args.c < 5.5/ { @some = count(); }

@@ -835,8 +835,8 @@ private:
             const size_t size = of.type.shape->size;
             Expression whole = operation_of(Operator::truncate, std::move(of), where);
             whole.number = int64_t(size);
-            whole.type.is_signed = true;
-            whole.sign = true;
+            whole.type.is_signed = shape->is_signed || shape->size < sizeof(uint64_t);
+            whole.sign = whole.type.is_signed;
             return as(to_size(std::move(whole), shape));
         }
         if (shape->kind == Shape::Kind::boolean)
