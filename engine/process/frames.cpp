@@ -316,7 +316,16 @@ void each_telling(std::span<const std::byte> bytes, uint64_t start,
             visit({start + at, word(&bytes[at - pc_before]), word(&bytes[at - sp_before]) - (start + at) < largest});
 }
 
-// Each piece of what is used of the process's own memory, with the end of the one before. False: there is more than `most`, or it cannot be told.
+// Memory of a device, and our tables. All else that is shared may be a stack: MAP_SHARED, shm_open(), memfd_create().
+bool is_no_stack(const Mapping& mapping)
+{
+    const std::string_view name = mapping.name;
+    return mapping.shared
+        && (name.starts_with("/memfd:fastsdt")
+            || (name.starts_with("/dev/") && !name.starts_with("/dev/zero") && !name.starts_with("/dev/shm/")));
+}
+
+// Each piece of what is used of the process's memory, with the end of the one before. False: there is more than `most`, or it cannot be told.
 bool each_piece(pid_t pid, pid_t thread, const Descriptor& memory, const std::vector<Mapping>& mappings, uint64_t most,
                 const std::function<void(const Mapping&, uint64_t at, std::span<const std::byte>)>& visit)
 {
@@ -324,7 +333,7 @@ bool each_piece(pid_t pid, pid_t thread, const Descriptor& memory, const std::ve
     const UsedPages pages(pid, thread);
     std::vector<std::byte> bytes(at_once);
     for (const Mapping& m : mappings) {
-        if (!m.writable || m.shared)
+        if (!m.writable || is_no_stack(m))
             continue;
         const auto all_used = pages.of(m);
         if (!all_used)

@@ -687,12 +687,6 @@ private:
     // Before the process is stopped. @param soon  so long after the last look there is no other: one arming tries several times
     void look_for_frames(std::chrono::nanoseconds soon = {})
     {
-        // Without a handler there is none. Those of the C library for signals 32 and 33 switch nothing.
-        constexpr uint64_t of_library = uint64_t{3} << 31;
-        if ((view_.handled_signals() & ~of_library) == 0) {
-            places_.emplace();
-            return;
-        }
         const auto begin = std::chrono::steady_clock::now();
         if (looked_for_frames_ && begin - *looked_for_frames_ < soon)
             return;

@@ -4,6 +4,8 @@
 //     c   the same; the handler copies what it has interrupted, and has the thread go on elsewhere
 //     S   outside of the program's text, behind work()'s entry: in what has been put there; the handler switches stacks
 //     h   as s, but the handler stays and answers lines until r; it returns by an instruction that the C library does not use
+//     m   has the stacks in shared memory from now on
+//     n   handles no signal any more
 //     b   uses more than a GiB of memory, at lower addresses than all else
 //     w   calls work()
 //     r   goes on with what was switched away
@@ -39,7 +41,8 @@ __asm__("return_from_signal:\n"
 
 enum { trap_flag = 0x100 };
 static ucontext_t scheduler, thread, other;
-static char stack[1 << 16], other_stack[1 << 14];
+enum { stack_size = 1 << 16, other_size = 1 << 14 };
+static char own_stacks[stack_size + other_size], *stack = own_stacks, *other_stack = own_stacks + stack_size;
 static greg_t kept[NGREG];
 static volatile char how;
 static volatile long result;
@@ -81,7 +84,7 @@ static void stepped(int signal, siginfo_t* info, void* context)
     } else if (how == 'c') {
         memcpy(kept, registers, sizeof kept);
         registers[REG_RIP] = (greg_t)go_to_scheduler;
-        registers[REG_RSP] = (greg_t)(other_stack + sizeof other_stack - 8);
+        registers[REG_RSP] = (greg_t)(other_stack + other_size - 8);
     } else {
         swapcontext(&thread, &scheduler);
     }
@@ -130,6 +133,17 @@ int main(void)
     for (char line; (line = next_line());) {
         if (line == 'w') {
             answer("works", work(5, 9));
+        } else if (line == 'm') {
+            stack = mmap(NULL, stack_size + other_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+            if (stack == MAP_FAILED)
+                return 1;
+            other_stack = stack + stack_size;
+            answer("is shared", 0);
+        } else if (line == 'n') {
+            const struct sigaction none = {.sa_handler = SIG_DFL};
+            sigaction(SIGTRAP, &none, NULL);
+            sigaction(SIGUSR1, &none, NULL);
+            answer("handles", 0);
         } else if (line == 'b') {
             const size_t size = (size_t)1100 << 20;
             char* const block =
@@ -141,21 +155,21 @@ int main(void)
             answer("has more", 0);
         } else if (line == 'r') {
             if (how == 'c')
-                begin(&other, other_stack, sizeof other_stack, go_on);
+                begin(&other, other_stack, other_size, go_on);
             else
                 swapcontext(&scheduler, &thread);
-            memset(stack, 0, sizeof stack); // what is over looks no more as if it were not
-            memset(other_stack, 0, sizeof other_stack);
+            memset(stack, 0, stack_size); // what is over looks no more as if it were not
+            memset(other_stack, 0, other_size);
             answer("went on", result);
         } else {
             how = line;
             sigaction(SIGTRAP, &action, NULL);
             if (how == 'h')
                 syscall(SYS_rt_sigaction, SIGTRAP, &own, NULL, 8);
-            begin(&thread, stack, sizeof stack, body);
+            begin(&thread, stack, stack_size, body);
             answer(how == 'h' ? "went on" : "stands", how == 'h' ? result : 0);
             if (how == 'h')
-                memset(stack, 0, sizeof stack);
+                memset(stack, 0, stack_size);
         }
     }
     return 0;

@@ -18,9 +18,10 @@ own=$(entry)
 mappings() { wc -l <"/proc/$pid/maps"; }
 
 # In the middle of the instructions that a jump would replace.
-stands() { # HOW
+stands() { # HOW [n]
     local how=$1
     do_one $how "stands 0"
+    [ $# = 1 ] || do_one n "handles 0"
     attach 'uprobe:./contexts:work { @ = count(); }'
     expect "$how: work() while a thread stands in it" "$(entry)" "$own"
     do_one w "works 24"
@@ -35,6 +36,8 @@ stands() { # HOW
     expect "$how: work() afterwards" "$(entry)" "$own"
 }
 for each in s c h; do stands $each; done
+# Its handler has gone meanwhile, and it goes on all the same.
+stands s n
 
 # In a stub. It stays until the next run, which finds nobody there.
 before=$(mappings)
@@ -52,6 +55,11 @@ report
 expect "after S: status" "$status" 0
 grep -q '^@: 1$' maps || fail "after S: $(cat maps)"
 expect "mappings" "$(mappings)" "$before"
+
+# On stacks that are shared memory.
+do_one m "is shared 0"
+stands s
+stands h
 
 # In memory behind more than a GiB that is used.
 do_one b "has more 0"
