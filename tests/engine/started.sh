@@ -20,7 +20,7 @@ lives() { [ ! -s status ] || { [ -s pid ] && kill -0 "$(cat pid)" 2>/dev/null; }
 # rest. WORK is done behind the second line.
 run() {
     local how=$1 n
-    rm -f log status in tool pid
+    rm -f log status in tool pid gone
     mkfifo in
     chown 65534:65534 in 2>/dev/null || true
     "${as_user[@]}" bash -c "$2" <in >out 2>err &
@@ -38,9 +38,12 @@ run() {
     cmp log expected || fail "$how: the program's log: $(cat log)"
 }
 every='uprobe:./started:work { printf("%d\n", arg1); }'
-run "output closed" "fastsdt-trace --engine user -e '$every' -- ./started | read -r line; echo \${PIPESTATUS[0]} >status"
+# Nobody reads any more before the third line comes: the tool may write several at once.
+reader='{ read -r line; exec <&-; echo gone >gone; }'
+gone() { until [ -s gone ]; do kill -0 $! || fail "the reader: $(cat out err)"; done; }
+run "output closed" "fastsdt-trace --engine user -e '$every' -- ./started | $reader; echo \${PIPESTATUS[0]} >status" gone
 expect "output closed" "$(cat status)" 2
-run "output and errors closed" "(fastsdt-trace --engine user -e '$every' -- ./started 2>&1; echo \$? >status) | read -r line"
+run "output and errors closed" "(fastsdt-trace --engine user -e '$every' -- ./started 2>&1; echo \$? >status) | $reader" gone
 run "no output at all" "fastsdt-trace --engine user -e '$every' -- ./started >&- 2>&-; echo \$? >status"
 if [ -e /dev/full ]; then
     run "a full disk" "fastsdt-trace --engine user -e '$every' -- ./started >/dev/full; echo \$? >status"
