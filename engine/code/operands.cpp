@@ -47,9 +47,7 @@ unsigned index_of(const Site& site, const std::vector<Argument>& noted, const ir
 
 void check_stack_argument(const Site& site, unsigned index)
 {
-    if (site.stack_bytes == unknown_bytes)
-        throw Refusal({State::no_stack_record});
-    if (site.stack_bytes / stack_word <= index)
+    if (site.stack_bytes != unknown_bytes && site.stack_bytes / stack_word <= index)
         throw Refusal({State::no_stack_argument, index});
 }
 

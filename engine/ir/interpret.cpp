@@ -145,7 +145,9 @@ private:
             const std::string_view all = read(place);
             return all.substr(0, all.find('\0'));
         };
-        values_[op.to] = text(op.from).find(text(op.other)) != std::string_view::npos;
+        const size_t at = text(op.from).find(text(op.other));
+        const bool is_there = at != std::string_view::npos;
+        values_[op.to] = !op.tells_where ? is_there : is_there ? at : ~uint64_t(0);
     }
     void perform(const Length& op)
     {

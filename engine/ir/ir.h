@@ -159,10 +159,11 @@ struct Equal {
     Place from, other;
     size_t bytes;
 };
-/// Whether a text is in another one: 1 or 0.
+/// Whether a text is in another one: 1 or 0. Or where, in bytes, or -1.
 struct Contains {
     ValueId to;
     Place from, other;
+    bool tells_where;
 };
 /// Of a text, in bytes.
 struct Length {

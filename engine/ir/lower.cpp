@@ -219,7 +219,7 @@ private:
         }
         case Operator::contains: {
             const Place text = wide(e.operands[0]), part = wide(e.operands[1]);
-            return define(Contains{0, text, part});
+            return define(Contains{0, text, part, e.number != 0});
         }
         case Operator::truncate: return truncated(number(e.operands[0]), size_t(e.number), e.type.is_signed);
         case Operator::add:
@@ -423,6 +423,14 @@ private:
             const Place place = variables_[of.variable];
             const ValueId before = load(place);
             emit(Store{place, binary(Operator::add, before, constant(e.number))});
+            const ValueType& type = clause_.variables[of.variable].type;
+            if (type.is_sized()) { // its lowest bytes
+                const Place value = slot(8, "before");
+                if (e.is_before)
+                    emit(Store{value, before});
+                emit(Store{place, load(place.part(0, type.shape->size), type.shape->is_signed)});
+                return load(e.is_before ? value : place);
+            }
             const ValueId after = load(place);
             return e.is_before ? binary(Operator::subtract, after, constant(e.number)) : after;
         }

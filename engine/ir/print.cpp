@@ -83,7 +83,7 @@ private:
     }
     std::string text(const Contains& op) const
     {
-        return fmt::format("{} contains {}", place(op.from), place(op.other));
+        return fmt::format("{} {} {}", place(op.from), op.tells_where ? "contains where" : "contains", place(op.other));
     }
     std::string text(const Length& op) const { return fmt::format("length of {}", place(op.from)); }
     std::string text(const Address& op) const { return fmt::format("address of {}", place(op.from)); }

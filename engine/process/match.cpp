@@ -673,7 +673,7 @@ std::string Matcher::instead(const Probe& probe) const
         similar_name.look(functions ? name : name.substr(name.find(':') + 1));
     return fmt::format("{} {}{}{}",
                        !functions   ? "the probes " + whose + " are"
-                           : moves_ ? "the functions are"
+                           : moves_ ? "of the script's functions it has"
                                     : "the functions that fastprobe recorded are",
                        fmt::join(names, ", "), more ? fmt::format(", and {} more", more) : "",
                        near                                  ? did_you_mean(*near)

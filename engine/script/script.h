@@ -53,6 +53,8 @@ struct ValueType {
     /// It takes several words: it is copied, and not in a register.
     bool is_wide() const { return kind == ValueKind::string || kind == ValueKind::bytes; }
     bool is(Shape::Kind of) const { return shape && shape->kind == of; }
+    /// An integer of fewer bytes than a word.
+    bool is_sized() const { return kind == ValueKind::integer && is(Shape::Kind::integer) && shape->size < 8; }
     bool is_address() const { return kind == ValueKind::shown && is(Shape::Kind::symbol); }
     /// A floating-point number, as its bits.
     bool is_real() const { return kind == ValueKind::shown && is(Shape::Kind::real); }
@@ -122,7 +124,7 @@ enum class Operator {
     logical_not,
     bit_not,
     select,   ///< a ? b : c
-    contains, ///< a string another
+    contains, ///< a string another; Expression::number 1: where, or -1
     swap,     ///< the bytes of a number, the other way round: the lowest Expression::number of them
     length,   ///< of a string, in bytes
     truncate, ///< a floating-point number of Expression::number bytes, towards zero
@@ -306,8 +308,9 @@ inline constexpr int32_t most_turns = 65536;
 struct Variable {
     std::string name; ///< with its "$"
     ValueType type = {};
-    bool is_entry = false; ///< of a loop over a map: a tuple of the keys, or a tuple of them, and the value
-    Span where;            ///< where it is first set
+    bool is_declared = false; ///< let $x: TYPE: what it is set to is cast to that
+    bool is_entry = false;    ///< of a loop over a map: a tuple of the keys, or a tuple of them, and the value
+    Span where;               ///< where it is first set
 };
 
 /// Whether a FILE or a name is a glob.

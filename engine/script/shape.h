@@ -28,7 +28,7 @@ struct Shape {
         record,      ///< a structure or a union: `members`
         tuple,       ///< `members` without names; integers take 8 bytes each
         buffer,      ///< of buf(): the length, 8 bytes, and so many bytes
-        network,     ///< an address: 4 or 16 bytes
+        network,     ///< an address: 4 or 16 bytes, of ntop() behind 8 with their number
         mac,         ///< 6 bytes
         // Of numbers:
         symbol, ///< an address

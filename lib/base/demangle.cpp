@@ -82,6 +82,37 @@ std::string without_template(const std::string& name)
     return name.substr(0, name.substr(0, at).ends_with("::") ? at - 2 : at);
 }
 
+// "f" of "f [clone .isra.0]"
+std::string without_clone(std::string text)
+{
+    text.resize(std::min(text.find(" [clone "), text.size()));
+    return text;
+}
+
+// Rust's v0: "r::Cart::add" of "<r::Cart>::add", but nothing of "<r::Cart as r::Shop>::add".
+std::string without_brackets(const std::string& name)
+{
+    if (!name.starts_with('<'))
+        return name;
+    size_t at = 0, depth = 0;
+    do {
+        depth += name[at] == '<' ? 1 : 0;
+        depth -= name[at] == '>' && name[at - 1] != '-' ? 1 : 0;
+        ++at;
+    } while (at < name.size() && depth > 0);
+    const std::string type = name.substr(1, at - 2);
+    return depth != 0 || type.find(" as ") != type.npos ? name : type + name.substr(at);
+}
+
+// The brackets of parameters, and not of "(anonymous namespace)".
+bool has_parameters(std::string wanted)
+{
+    constexpr std::string_view anonymous = "(anonymous namespace)";
+    for (size_t at = 0; (at = wanted.find(anonymous)) != wanted.npos;)
+        wanted.erase(at, anonymous.size());
+    return wanted.find('(') != wanted.npos;
+}
+
 } // namespace
 
 std::string demangled(const std::string& name)
@@ -91,9 +122,7 @@ std::string demangled(const std::string& name)
 
 std::string source_name(const std::string& name)
 {
-    std::string text = demangled(name, DMGL_NO_OPTS);
-    text.resize(std::min(text.find(" [clone "), text.size())); // "f [clone .constprop.0]"
-    return without_tags(std::move(text));
+    return without_tags(without_clone(demangled(name, DMGL_NO_OPTS)));
 }
 
 bool has_source_name(const std::string& name, const std::string& wanted)
@@ -103,12 +132,14 @@ bool has_source_name(const std::string& name, const std::string& wanted)
     };
     if (wanted == "*" || fits(name)) // that of C, or of an extern "C"
         return true;
-    if (wanted.find('(') != wanted.npos) {
-        const std::string text = demangled(name);
+    if (has_parameters(wanted)) {
+        const std::string text = without_clone(demangled(name));
         return fits(text) || fits(without_tags(text));
     }
     const std::string text = source_name(name);
-    return fits(text) || (wanted.find('<') == wanted.npos && fits(without_template(text)));
+    return fits(text)
+        || (wanted.find('<') == wanted.npos
+            && (fits(without_template(text)) || fits(without_template(without_brackets(text)))));
 }
 
 std::string shown_name(const std::string& name)

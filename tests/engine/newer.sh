@@ -228,7 +228,7 @@ begin { }' >out 2>err || status=$?
 expect "no such header" "$status $(sed -n '$p' err)" "2 fastsdt-trace: the C compiler refuses <lol/no.h>; -I DIR says where headers are"
 grep -q 'lol/no.h' err || fail "$(cat err)"
 # Ended while the compiler runs: its folder does not stay.
-mkdir own/tmp
+mkdir -p own/tmp
 printf '%s\n' '#!/bin/sh' 'kill -TERM $PPID' 'exit 1' >own/cc
 chmod +x own/cc
 status=0
@@ -336,3 +336,46 @@ b	c\x1b[1m|
 @k[1, y]: 3' --like 0.27
 prints "one line for each" 'begin { printf("%s\n", "a\nb"); @[(1, "x")] = 2; }' 'a\x0ab
 @[(1, x)]: 2'
+prints "integers that let gives a size" 'begin { let $y: uint8 = 255; $y++; print($y); let $z: int8 = 127; $z += 1; print($z); let $w: uint8 = 0; print($w--); print($w);
+        let $v: uint32 = 4294967295; $v = $v + 2; print($v); $wide = (uint8)200; $wide = $wide * 2; print($wide); }' '0
+-128
+0
+255
+1
+400'
+prints "where a text is in another" 'begin { print(strstr("hello", "lo")); print(strstr("hello", "world")); print(strstr("x", "")); }' '3
+-1
+0'
+prints "addresses of both families in one map" 'begin { @a[ntop(0x0100007f)] = 1; @a[ntop(pton("::1"))] = 2; @a[ntop(pton("10.0.0.1"))] = 3; @v = ntop(1);
+        @v = ntop(pton("fe80::2")); printf("%s %s\n", ntop(pton("127.0.0.1")), @v); if (ntop(0x0100007f) == ntop(pton("127.0.0.1"))) { print("the same"); } }' \
+    '127.0.0.1 fe80::2
+the same
+@a[127.0.0.1]: 1
+@a[::1]: 2
+@a[10.0.0.1]: 3
+@v: fe80::2'
+expect "bpftrace's own words" "$(fastsdt-trace -f json -e 'begin { @a = 1; }' | grep -v '"sites"')" '{"type": "map", "data": {"@a": 1}}'
+expect "bpftrace's own list" "$(fastsdt-trace -lv uprobe:./app:show)" "$(fastsdt-trace --list uprobe:./app:show)"
+cat >nine.c <<'END'
+long texts[3];
+__attribute__((noinline, noclone)) long nine(long a, long b, long c, long d, long e, long f, const char* g, int h, long i)
+{
+    __asm__ volatile("" : : "r"(g) : "memory");
+    return a + b + c + d + e + f + h + i;
+}
+int main(void)
+{
+    long sum = 0;
+    for (int i = 0; i < 3; ++i)
+        sum += nine(1, 2, 3, 4, 5, 6, i == 1 ? "one" : "other", -i, 100 + i);
+    return sum != 363;
+}
+END
+gcc -g -O1 nine.c -o nine
+for engine in $engines; do
+    prints "arguments on the stack and their texts: $engine" 'uprobe:./nine:nine { @[str(args.g)] = sum(args.h);
+        @s[str(sarg0)] = sum((int64)((int32)sarg1 * 1000 + sarg2)); }' '@[other]: -2
+@[one]: -1
+@s[other]: -1798
+@s[one]: -899' --engine $engine -- ./nine
+done

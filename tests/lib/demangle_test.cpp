@@ -37,6 +37,10 @@ TEST(Demangle, FindsByTheSourcesName)
     EXPECT_TRUE(has_source_name(method, "ns::*"));
     EXPECT_TRUE(has_source_name(method, "*::f"));
     EXPECT_TRUE(has_source_name(method, "*"));
+    EXPECT_TRUE(has_source_name("_ZN2ns5Class1fEi.isra.0", "ns::Class::f(int)"));
+    EXPECT_TRUE(has_source_name("_ZN12_GLOBAL__N_14anonEi", "(anonymous namespace)::anon"));
+    EXPECT_TRUE(has_source_name("_ZN12_GLOBAL__N_14anonEi", "(anonymous namespace)::anon(int)"));
+    EXPECT_FALSE(has_source_name("_ZN12_GLOBAL__N_14anonEi", "(anonymous namespace)::anon(long)"));
     EXPECT_FALSE(has_source_name(method, "ns::Class::f(double)"));
     EXPECT_FALSE(has_source_name(method, "f"));
     EXPECT_FALSE(has_source_name(method, "ns::Class"));

@@ -46,6 +46,8 @@ std::vector<std::string> command_line(const Options& options)
         words.insert(words.end(), {"-o", options.output});
     if (options.json)
         words.insert(words.end(), {"-f", "json"});
+    if (options.unsafe)
+        words.emplace_back("--unsafe");
     if (options.pid)
         words.insert(words.end(), {"-p", process});
     else

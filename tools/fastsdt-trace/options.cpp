@@ -31,6 +31,7 @@
 #include <memory>
 #include <linux/magic.h>
 #include <pwd.h>
+#include <span>
 #include <string_view>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -743,6 +744,26 @@ void complete_selection(Selection& selection, const std::vector<std::string>& us
     std::transform(users.begin(), users.end(), std::back_inserter(selection.users), user_of);
 }
 
+namespace {
+
+// Words of bpftrace's that mean something else here: -f json, -lv.
+std::vector<std::string> own_words(std::span<char* const> given)
+{
+    std::vector<std::string> words;
+    for (size_t i = 0; i < given.size(); ++i) {
+        const std::string_view word = given[i], next = i + 1 < given.size() ? given[i + 1] : "";
+        const bool is_form = word == "-f" && (next == "json" || next == "text");
+        if (is_form && next == "json")
+            words.emplace_back("--json");
+        else if (!is_form)
+            words.emplace_back(word == "-lv" ? "-l" : word);
+        i += is_form;
+    }
+    return words;
+}
+
+} // namespace
+
 std::optional<int> read_options(int argc, char** argv, Options& options)
 {
     CLI::App app{"Traces USDT probes and functions with the language of bpftrace, without the kernel and without root: "
@@ -758,7 +779,10 @@ std::optional<int> read_options(int argc, char** argv, Options& options)
             give_up("a command is wanted after --");
     }
     try {
-        app.parse(static_cast<int>(dashes - argv), argv);
+        std::vector<std::string> words = own_words(std::span<char* const>(argv + 1, dashes));
+        std::reverse(words.begin(), words.end()); // as CLI11 wants them
+        app.name(argv[0]);
+        app.parse(std::move(words));
     } catch (const CLI::ParseError& error) {
         if (error.get_exit_code() == 0)
             return app.exit(error); // --help, --version

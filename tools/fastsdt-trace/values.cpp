@@ -32,8 +32,12 @@ std::string_view piece(std::string_view bytes, size_t offset, size_t size)
     return offset < bytes.size() ? bytes.substr(offset, size) : std::string_view();
 }
 
-std::string network_text(std::string_view bytes, size_t size)
+// Of ntop(): its size, and 16 bytes. Of pton() the bytes alone.
+std::string network_text(std::string_view bytes)
 {
+    const bool has_size = bytes.size() > 16;
+    const size_t size = has_size ? size_t(engine::number_in(bytes, 8, false)) : bytes.size();
+    bytes.remove_prefix(has_size ? 8 : 0);
     std::array<unsigned char, 16> raw{};
     std::memcpy(raw.data(), bytes.data(), std::min(bytes.size(), raw.size()));
     std::array<char, INET6_ADDRSTRLEN> text{};
@@ -105,7 +109,7 @@ std::string bytes_text(const Shape& shape, std::string_view bytes, bool is_key)
     switch (shape.kind) {
     case Kind::text: return std::string(bytes.substr(0, std::min(bytes.find('\0'), bytes.size())));
     case Kind::buffer: return buffer_text(bytes, 0);
-    case Kind::network: return network_text(bytes, shape.size);
+    case Kind::network: return network_text(bytes.substr(0, shape.size));
     case Kind::mac: {
         std::string text;
         for (const char byte : bytes.substr(0, shape.size))
@@ -187,7 +191,6 @@ std::string shown_text(const Shape& shape, uint64_t number, const std::string& n
             return "N/A";
         return sigdescr_np(signal) ? sigdescr_np(signal) : fmt::format("Unknown signal {}", signal);
     }
-    case Kind::network: return network_text({reinterpret_cast<const char*>(&number), 4}, 4);
     case Kind::user: {
         const passwd* const user = getpwuid(static_cast<uid_t>(number));
         return user ? user->pw_name : std::to_string(number);

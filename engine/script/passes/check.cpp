@@ -528,7 +528,9 @@ private:
         if (is_equality && e.operands[0].type.kind == ValueKind::string
             && e.operands[1].type.kind == ValueKind::string) {
             if (e.op == Operator::contains && clause.has_sites())
-                kernel_only(e.where, "strcontains() belongs to BEGIN, END and interval here");
+                kernel_only(
+                    e.where,
+                    fmt::format("{}() belongs to BEGIN, END and interval here", e.number ? "strstr" : "strcontains"));
             return;
         }
         for (size_t i = 0; is_equality && i < 2; ++i)

@@ -94,6 +94,9 @@ private:
             if (!set_[statement.variable]) {
                 set_[statement.variable] = true;
                 variable.type = statement.value->type;
+            } else if (variable.is_declared && variable.type.is_sized()
+                       && !is_same(statement.value->type.shape, variable.type.shape)) {
+                statement.value = to_size(*std::move(statement.value), variable.type.shape);
             }
             return;
         }
@@ -320,6 +323,15 @@ private:
     {
         switch (e.value) {
         case Value::str_arg:
+            e.type.kind = ValueKind::string;
+            if (!e.text.empty() && of_function()) { // str(args.NAME)
+                e.operands.push_back(made(Kind::value, e.where, [&](Expression& argument) {
+                    argument.value = Value::arg;
+                    argument.text = std::exchange(e.text, {});
+                }));
+                resolve(e.operands.back());
+            }
+            return;
         case Value::comm: e.type.kind = ValueKind::string; return;
         case Value::probe: e.type.kind = clause_->has_sites() ? ValueKind::probe : ValueKind::string; return;
         case Value::function: e.type.kind = ValueKind::probe; return;
@@ -553,9 +565,10 @@ private:
             e.type.is_signed = e.operands[1].type.is_signed && e.operands[2].type.is_signed;
             return;
         }
-        if (e.op == Operator::contains
+        if ((e.op == Operator::contains && e.number == 0)
             || (compares_to_boolean_ && is_true_or_false(e.op) && e.number == 0)) // strncmp() is no comparison
             e.type.shape = bool_shape();
+        e.type.is_signed = e.sign.value_or(e.type.is_signed);
         if (e.op == Operator::length || e.op == Operator::contains)
             return;
         if (e.op == Operator::swap) {
@@ -866,12 +879,8 @@ private:
                 fail(of.where, "this is no address");
             return as(with_shape(std::move(of), shape));
         }
-        if (shape->kind == Shape::Kind::network && of.type.kind == ValueKind::integer) {
-            e.kind = Kind::shown;
-            e.type.kind = ValueKind::shown;
-            e.type.shape = plain_shape(Shape::Kind::network, 4);
-            return;
-        }
+        if (shape->kind == Shape::Kind::network && of.type.kind == ValueKind::integer)
+            return as(network({number_of(4, where), std::move(of), number_of(0, where)}, where));
         const bool is_address = shape->kind == Shape::Kind::network || shape->kind == Shape::Kind::mac;
         const size_t size = of.type.shape ? of.type.shape->size : 0;
         const bool fits = shape->kind == Shape::Kind::mac ? size == 6 : size == 4 || size == 16;
@@ -881,9 +890,33 @@ private:
             fail(of.where,
                  shape->kind == Shape::Kind::mac ? "macaddr() wants an array of 6 bytes"
                                                  : "ntop() wants an integer, or an array of 4 or 16 bytes");
+        if (shape->kind == Shape::Kind::network) {
+            const ShapePtr word = integer_shape(std::min<size_t>(size, 8), false);
+            const auto at = [&](size_t offset) {
+                return of.kind == Kind::memory ? memory(plus(of.operands[0], offset), word, where)
+                                               : part(of, offset, word, where);
+            };
+            Expression high = size == 4 ? number_of(0, where) : at(8);
+            return as(network({number_of(int64_t(size), where), at(0), std::move(high)}, where));
+        }
         of.type.shape = plain_shape(shape->kind, size);
         of.type.kind = ValueKind::bytes;
         as(Expression(std::move(of)));
+    }
+
+    // Of both families: how many bytes the address has, and 16.
+    static Expression network(std::vector<Expression> words, Span where)
+    {
+        static const ShapePtr shape = [] {
+            Shape made = *plain_shape(Shape::Kind::network, 24);
+            made.members = tuple_shape(std::vector<ShapePtr>(3, integer_shape(8, false)))->members;
+            return std::make_shared<const Shape>(std::move(made));
+        }();
+        return made(Kind::tuple, where, [&](Expression& e) {
+            e.operands = std::move(words);
+            e.type.kind = ValueKind::bytes;
+            e.type.shape = shape;
+        });
     }
 
     // (double)retval and (double)arg0 of a usdt probe: the result or the argument that is a floating-point number. (float)x0: the register's lower half.
@@ -929,6 +962,8 @@ private:
 
     void tuple(Expression& e)
     {
+        if (e.type.is(Shape::Kind::network))
+            return;
         if (e.operands.empty())
             arguments(e);
         std::vector<std::string> names; // of a record

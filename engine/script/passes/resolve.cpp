@@ -466,6 +466,7 @@ private:
         if (node.type && (node.type->shape || node.type->of))
             first = cast_to(*node.type, first ? *std::move(first) : number_of(0, where), where);
         const size_t index = scopes_.back()[node.name] = new_variable(node.name, where);
+        clause_->variables[index].is_declared = node.type.has_value();
         if (first)
             put(to, set(index, *std::move(first), where));
     }

@@ -587,6 +587,12 @@ Expression Values::call(const FunctionWord& function, const std::string& word, s
     }
     case Function::strlen: return operation_of(Operator::length, std::move(given[0]), where);
     case Function::strcontains: return both(Operator::contains);
+    case Function::strstr: {
+        Expression found = both(Operator::contains);
+        found.number = 1;
+        found.sign = true; // -1: nowhere
+        return found;
+    }
     case Function::getopt: return option(function, std::move(given), where);
     case Function::has_key: // they look at what was written
     case Function::len:
