@@ -77,9 +77,9 @@ std::string missing_names(const std::string& mapped, const ProcessView& view)
             if (image.has_all_names())
                 return;
             const std::string id = image.build_id();
-            text = fmt::format(
-                "{} is stripped, and no debug file of it was found{}: only functions that it exports have names",
-                mapped, id.empty() ? "" : " for its build id " + id);
+            text = fmt::format("{} is stripped, and no debug file of it was found{} (--debug-dir, --debuginfod): only "
+                               "functions that it exports have names",
+                               mapped, id.empty() ? "" : " for its build id " + id);
         },
         [](const Error&) {}); // read_process() says it
     return text;

@@ -198,7 +198,7 @@ void Attached::loaded(bool passes)
 void Attached::say_libraries_missed()
 {
     missed_ = true;
-    say("the process loaded libraries while this tool did not answer: hits of their constructors may be missing");
+    say("the process loaded libraries while this tool did not answer: their hits until it armed them are missing");
 }
 
 void Attached::look_for_unanswered()
