@@ -159,6 +159,26 @@ refused() {
     fastsdt-trace -e "$1" -- ./app t 1 >out 2>err || status=$?
     expect "$1" "$status $(sed -n '1s/^-e:[0-9:]* error: //p' err)" "2 $2"
 }
+# Of a program that has ended before its first sample is read.
+cat >short.c <<'END'
+static volatile long sum;
+__attribute__((noinline)) static void busy(void)
+{
+    for (long i = 0; i < 4000000; ++i)
+        sum += i;
+}
+int main(void)
+{
+    busy();
+    return 0;
+}
+END
+gcc -O1 -static short.c -o short
+for _ in 1 2 3 4 5; do
+    fastsdt-trace -o out -e 'profile:hz:5000 { @[usym(reg("ip"))] = count(); }' -- ./short 2>err || true
+    grep -q '^@\[busy\]: ' out || fail "a short one: $(cat out err)"
+done
+
 refused 'profile:hz:0 { @ = count(); }' 'a profile is from 1 to 1000000000'
 refused 'profile:hz { @ = count(); }' 'a profile is profile:s:N, profile:ms:N, profile:us:N or profile:hz:N'
 refused 'profile:hz:9 { @[func] = count(); }' "func is the name of a uprobe's or uretprobe's function, and profile:hz:9 is none"

@@ -350,7 +350,8 @@ bool Actions::record(const Statement& statement, const std::vector<std::string>&
         read.push_back(named(statement.values[i].type, datum_of(statement.values[i].type, values[i])));
     for (size_t i = 0; shared_.profile && i < read.size(); ++i)
         if (const engine::ValueType& type = statement.values[i].type; type.has_name() && read[i].text.empty())
-            read[i].text = shared_.profile->name_of(type, static_cast<uint64_t>(read[i].number));
+            read[i].text =
+                shared_.profile->name_of(type, static_cast<uint64_t>(read[i].number), sample_ ? sample_->pid : 0);
     return perform(statement, read);
 }
 

@@ -33,6 +33,8 @@ void Profile::open(pid_t pid)
         fresh = source.samples->open(pid) || fresh;
     if (fresh)
         forget(pid);
+    if (pid != 0 && opened_.size() == 1)
+        process(pid); // a COMMAND may have ended when its first sample is read
 }
 
 // The number has come again, for another process.
@@ -52,7 +54,6 @@ std::vector<Profile::Hit> Profile::take()
         for (Samples::Sample& sample : source.samples->take())
             if (everybody_ || follows_ || opened_.contains(sample.pid)) {
                 process(sample.pid); // while it lives
-                last_ = sample.pid;
                 hits.push_back({source.clause, source.probe, std::move(sample)});
             }
     std::stable_sort(hits.begin(), hits.end(),
@@ -95,11 +96,18 @@ const std::string& Profile::name_of(uint64_t stack)
     return *text;
 }
 
-std::string Profile::name_of(const engine::ValueType& type, uint64_t number)
+std::string Profile::name_of(const engine::ValueType& type, uint64_t number, pid_t whose)
 {
     if (type.kind == engine::ValueKind::stack)
         return number == 0 ? "" : name_of(number);
-    return last_ ? process(last_).names.symbols.function(number) : fmt::format("0x{:x}", number);
+    if (whose != 0)
+        return process(whose).names.symbols.function(number);
+    std::set<std::string> found;
+    for (const auto& [pid, process] : processes_)
+        found.insert(process->names.symbols.function(number));
+    const std::string address = fmt::format("0x{:x}", number);
+    found.erase(address);
+    return found.size() == 1 ? *found.begin() : address;
 }
 
 engine::Maps Profile::named(engine::Maps maps)
@@ -107,7 +115,7 @@ engine::Maps Profile::named(engine::Maps maps)
     for (const auto& [pid, process] : processes_)
         process->names.look();
     return engine::named(script_, std::move(maps),
-                         [this](const engine::ValueType& type, uint64_t number) { return name_of(type, number); });
+                         [this](const engine::ValueType& type, uint64_t number) { return name_of(type, number, 0); });
 }
 
 uint64_t Profile::sum(uint64_t (Samples::*what)() const) const

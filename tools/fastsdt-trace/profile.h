@@ -42,8 +42,9 @@ public:
     /// The value of ustack: a number for the calls.
     uint64_t stack(const Samples::Sample& sample, unsigned most, bool unwinds);
     uint64_t frames(uint64_t stack) const { return stack ? stacks_.at(stack - 1).calls.second.size() : 0; }
-    /// Of what ValueType::has_name(). An address says nothing of whose it is: it is the last sample's.
-    std::string name_of(const engine::ValueType& type, uint64_t number);
+    /// Of what ValueType::has_name(). @param whose  0: an address in a map says nothing of whose it is, and stays where processes have
+    /// different names for it
+    std::string name_of(const engine::ValueType& type, uint64_t number, pid_t whose);
     /// The tool's own maps, with names.
     engine::Maps named(engine::Maps maps);
 
@@ -77,7 +78,6 @@ private:
     std::set<pid_t> opened_;
     bool everybody_ = false;
     uint64_t samples_ = 0, cut_ = 0;
-    pid_t last_ = 0; // whose sample came last
     using Calls = std::pair<pid_t, std::vector<uint64_t>>;
     std::map<Calls, uint64_t> numbers_; // of stacks, from 1 on
     struct Stack {
