@@ -34,7 +34,7 @@ enum class State {
     shared_nop,          ///< another probe of the script has the same nop
     no_argument,         ///< the probe has fewer arguments; number: the index that the script wants
     unreadable_argument, ///< number: its index; detail: what it is instead of an integer
-    no_stack_record,     ///< the function's record does not say how many bytes of arguments are on the stack
+    no_stack_record,     ///< of Go, whose arguments on the stack are not those of C
     no_stack_argument,   ///< number: the index of the sargN that it does not have
     exit_arguments,      ///< an exit, where arguments are not known any more
     tail_call,           ///< a tail call, where the result is not known yet
