@@ -56,22 +56,23 @@ expect "ir" "$(show ir)" 'usdt:./app:shop:order
     v15 = 1
     v16 = v14 + v15
     store $x.0, v16
-    v17 = load $x.0
-    v18 = 1
-    v19 = v17 - v18
-    jump L1 if not v19
-    v20 = 2
-    store choice.2, v20
+    store before.3, v14
+    v17 = load $x.0[0:1], signed
+    store $x.0, v17
+    v18 = load before.3
+    jump L1 if not v18
+    v19 = 2
+    store choice.2, v19
     jump L2
 L1:
-    v21 = 3
-    store choice.2, v21
+    v20 = 3
+    store choice.2, v20
 L2:
-    v22 = load choice.2
-    v23 = v13 - v22
-    store $x.0, v23
-    v24 = load $x.0
-    event 3, printf, v24
+    v21 = load choice.2
+    v22 = v13 - v21
+    store $x.0, v22
+    v23 = load $x.0
+    event 3, printf, v23
 L0:'
 # A stage of a script with an error is that error.
 status=0
