@@ -296,7 +296,6 @@ void Session::give_to_kernel()
             given.push_back(i);
             sites.push_back(fresh_[i]);
         }
-    options_.kernel->learn_names(view_.pid(), view_.mappings());
     const std::vector<SiteState> found = options_.kernel->attach(view_.pid(), sites, view_.mappings());
     for (size_t k = 0; k < given.size(); ++k) {
         Site& site = fresh_[given[k]];

@@ -279,6 +279,8 @@ std::vector<SiteState> Kernel::can(pid_t pid, std::span<const Site> sites, const
 std::vector<SiteState> Kernel::attach(pid_t pid, std::span<const Site> sites, const std::vector<Mapping>& mappings)
 {
     const std::lock_guard lock(together_);
+    if (names_.shows && !options_.everyone && joined_.contains(pid))
+        names_.of(pid, mappings);
     auto [groups, states] = plan(pid, sites, mappings);
     // Of probes at one instruction the kernel runs the one that was attached last first (consumer_add() in kernel/events/uprobes.c). So what is to
     // happen last is attached first: exits before entries, as of a function that is nothing but a return, and later sites before earlier ones.
@@ -305,13 +307,6 @@ std::vector<SiteState> Kernel::attach(pid_t pid, std::span<const Site> sites, co
         }
     }
     return states;
-}
-
-void Kernel::learn_names(pid_t pid, const std::vector<Mapping>& mappings)
-{
-    const std::lock_guard lock(together_);
-    if (names_.shows && !options_.everyone)
-        names_.of(pid, mappings);
 }
 
 const std::string& Kernel::Names::of_stack(const KernelMaps& maps, uint64_t number)
@@ -341,19 +336,17 @@ std::set<std::string> Kernel::refused_names() const
     return all;
 }
 
-// @param whose  of an event; 0: an address in a map says nothing of whose it is, and processes may have different names for it
+// @param whose  of an event; 0: it is in a map
 std::string Kernel::name_of(const ValueType& type, uint64_t number, pid_t whose)
 {
     if (type.kind == ValueKind::stack)
         return names_.of_stack(*maps_, number);
-    const std::string address = fmt::format("0x{:x}", number);
     if (const auto process = names_.processes.find(whose); process != names_.processes.end())
         return process->second->symbols.function(number);
-    std::set<std::string> found;
+    std::vector<Symbols*> all;
     for (const auto& [pid, process] : names_.processes)
-        found.insert(process->symbols.function(number));
-    found.erase(address);
-    return found.size() == 1 ? *found.begin() : address;
+        all.push_back(&process->symbols);
+    return function_of_any(all, number);
 }
 
 Maps Kernel::read()

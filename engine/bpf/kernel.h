@@ -53,8 +53,6 @@ public:
     std::vector<SiteState> attach(pid_t pid, std::span<const Site> sites, const std::vector<Mapping>& mappings);
     /// The same of sites that are not attached: State::by_kernel where attach() would try it.
     std::vector<SiteState> can(pid_t pid, std::span<const Site> sites, const std::vector<Mapping>& mappings);
-    /// What the process's hits record has its names, also when it has ended. @param mappings  as above
-    void learn_names(pid_t pid, const std::vector<Mapping>& mappings);
     void start();
     // One thread:
     /// Nothing counts any more, and no probe is left.

@@ -43,7 +43,8 @@ constexpr uint64_t cookie_of(const Site& site)
 /// What all sites have in common that run one program.
 std::string program_key(const Context& context, const Site& site, std::optional<uint64_t> offset);
 
-/// Throws Refusal. @param offset  of the place from Site::address; empty: a hit is elsewhere, where the function returns to  @param sleepable  whether it may be, where it reads memory
+/// Throws Refusal. @param offset  of the place from Site::address; empty: a hit is elsewhere, where the function returns to
+/// @param sleepable  whether it may be, where it reads memory
 Descriptor make_program(const Context& context, const Site& site, std::optional<uint64_t> offset, bool multi,
                         bool sleepable);
 

@@ -329,6 +329,16 @@ std::string Symbols::function(uint64_t address)
     return symbol.substr(0, symbol.rfind('+'));
 }
 
+std::string function_of_any(const std::vector<Symbols*>& processes, uint64_t address)
+{
+    const std::string unknown = fmt::format("0x{:x}", address);
+    std::set<std::string> found;
+    for (Symbols* const process : processes)
+        found.insert(process->function(address));
+    found.erase(unknown);
+    return found.size() == 1 ? *found.begin() : unknown;
+}
+
 // Its file's build id, and where in the file it is. The address alone, where no file has it.
 std::string Symbols::in_file_of_code(uint64_t address)
 {

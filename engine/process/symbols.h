@@ -88,6 +88,9 @@ struct OwnSymbols {
     Symbols symbols;
 };
 
+/// The name of the function at an address that says nothing of whose it is. The address, where no process has one or two have others.
+std::string function_of_any(const std::vector<Symbols*>& processes, uint64_t address);
+
 /// A function or a variable of a file, as its symbols have it.
 struct SymbolInFile {
     uint64_t address = 0, size = 0;

@@ -102,12 +102,10 @@ std::string Profile::name_of(const engine::ValueType& type, uint64_t number, pid
         return number == 0 ? "" : name_of(number);
     if (whose != 0)
         return process(whose).names.symbols.function(number);
-    std::set<std::string> found;
+    std::vector<engine::Symbols*> all;
     for (const auto& [pid, process] : processes_)
-        found.insert(process->names.symbols.function(number));
-    const std::string address = fmt::format("0x{:x}", number);
-    found.erase(address);
-    return found.size() == 1 ? *found.begin() : address;
+        all.push_back(&process->names.symbols);
+    return engine::function_of_any(all, number);
 }
 
 engine::Maps Profile::named(engine::Maps maps)

@@ -42,8 +42,7 @@ public:
     /// The value of ustack: a number for the calls.
     uint64_t stack(const Samples::Sample& sample, unsigned most, bool unwinds);
     uint64_t frames(uint64_t stack) const { return stack ? stacks_.at(stack - 1).calls.second.size() : 0; }
-    /// Of what ValueType::has_name(). @param whose  0: an address in a map says nothing of whose it is, and stays where processes have
-    /// different names for it
+    /// Of what ValueType::has_name(). @param whose  the sample's; 0: it is in a map
     std::string name_of(const engine::ValueType& type, uint64_t number, pid_t whose);
     /// The tool's own maps, with names.
     engine::Maps named(engine::Maps maps);
