@@ -69,7 +69,15 @@ private:
     ValueId constant(int64_t number) { return define(Constant{0, number}); }
     ValueId ask(Value what) { return define(Ask{0, what}); }
     ValueId binary(Operator op, ValueId a, ValueId b) { return define(Binary{0, op, a, b}); }
-    ValueId load(Place from, bool is_signed = false) { return define(Load{0, from, is_signed}); }
+    ValueId load(Place from, bool is_signed = false)
+    {
+        const Slot& slot = program_.slots[from.slot];
+        if (!slot.is_literal)
+            return define(Load{0, from, is_signed});
+        const size_t unused = 8 * (8 - from.size);
+        const uint64_t word = uint64_t(slot.word(from.offset)) << unused;
+        return constant(is_signed ? int64_t(word) >> unused : int64_t(word >> unused));
+    }
 
     Place slot(size_t size, std::string name, bool lasts = false, bool is_key = false)
     {
@@ -128,6 +136,7 @@ private:
             return define(Has{0, e.map, at});
         }
         case Kind::entries: return define(Entries{0, e.map});
+        case Kind::indexed: return indexed(e);
         case Kind::address: return define(Address{0, variables_[e.operands[0].variable]});
         case Kind::frames: {
             const ValueId of = number(e.operands[0]);
@@ -145,6 +154,23 @@ private:
         case Kind::step: return step(e);
         default: throw std::logic_error("a text is no number");
         }
+    }
+
+    // The index is found once, and what is beyond the end is not read.
+    ValueId indexed(const Expression& e)
+    {
+        const Place of = variables_[e.operands[0].variable], index = slot(8, "index");
+        const Shape& shape = *e.type.shape;
+        emit(Store{index, number(e.operands[1])});
+        return either(
+            compare(Operator::less, load(index), e.number),
+            [&] {
+                const ValueId start = define(Address{0, of});
+                const ValueId at =
+                    binary(Operator::add, start, with(Operator::multiply, load(index), int64_t(shape.size)));
+                return define(ReadWord{0, at, shape.size, shape.is_signed});
+            },
+            [&] { return constant(0); });
     }
 
     ValueId own_value(const Expression& e)

@@ -58,7 +58,8 @@ bool unwinds(const Script& script)
 bool reads_memory(const Script& script)
 {
     return anywhere(script, [](const Expression& e) {
-        return e.kind == Expression::Kind::memory || e.kind == Expression::Kind::buffer;
+        return e.kind == Expression::Kind::memory || e.kind == Expression::Kind::buffer
+            || e.kind == Expression::Kind::indexed;
     });
 }
 

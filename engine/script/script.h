@@ -157,6 +157,7 @@ struct Expression {
         entries, ///< how many a map has
         frames,  ///< of a stack, the operand: how many it has
         address, ///< of a variable, the operand: where it is while the clause runs
+        indexed, ///< an element of a variable, of `number`, at an index that the hit tells: the operands; beyond them 0
         step,    ///< ++ or -- of a map or a variable, the operand, by `number`; the value before it if `is_before`
         // Only until check():
         member,  ///< a.b, a->b: `text`; `number` 1: ->

@@ -336,13 +336,21 @@ b	c\x1b[1m|
 @k[1, y]: 3' --like 0.27
 prints "one line for each" 'begin { printf("%s\n", "a\nb"); @[(1, "x")] = 2; }' 'a\x0ab
 @[(1, x)]: 2'
-prints "integers that let gives a size" 'begin { let $y: uint8 = 255; $y++; print($y); let $z: int8 = 127; $z += 1; print($z); let $w: uint8 = 0; print($w--); print($w);
+prints "integers that let gives a size" 'begin { let $y: uint8 = 255; $y++; print($y);
+        let $z: int8 = 127; $z += 1; print($z); let $w: uint8 = 0; print($w--); print($w);
         let $v: uint32 = 4294967295; $v = $v + 2; print($v); $wide = (uint8)200; $wide = $wide * 2; print($wide); }' '0
 -128
 0
 255
 1
 400'
+for engine in $engines; do
+    prints "addresses that are known: $engine" 'uprobe:./app:show { @[ntop(pton("1.2.3.4")), ntop(pton("::1"))] = count(); @n = (uint32)pton("1.2.3.4"); }' \
+        '@[1.2.3.4, ::1]: 4
+@n: 67305985' --engine $engine -- ./app
+done
+prints "an index is found once" 'uprobe:./app:show { $t = "abcdef"; $i = 0; $x = $t[$i++]; @ = ($x, $i); @in[$t[rand % 6] == 0] = count(); }' '@: (97, 1)
+@in[0]: 4' --engine user -- ./app
 prints "where a text is in another" 'begin { print(strstr("hello", "lo")); print(strstr("hello", "world")); print(strstr("x", "")); }' '3
 -1
 0'

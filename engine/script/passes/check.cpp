@@ -495,6 +495,11 @@ private:
             if (e.operands[0].type.kind != ValueKind::stack)
                 fail(e.where, fmt::format("len() is of a map or a stack, and this is {}", name(e.operands[0].type)));
             return;
+        case Kind::indexed:
+            read(clause, e.operands[0]);
+            read(clause, e.operands[1]);
+            want_integer(e.operands[1], "an index is an integer");
+            return;
         case Kind::address:
         case Kind::member:
         case Kind::element:

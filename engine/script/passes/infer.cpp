@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <array>
 #include <utility>
 
 namespace fastsdt::engine {
@@ -22,29 +21,6 @@ namespace {
 using Kind = Expression::Kind;
 
 constexpr size_t most_buffer = 64; ///< bytes of buf(): bpftrace's default too
-
-// Names of registers as bpftrace has them, in the order of their numbers.
-constexpr std::array<std::string_view, 16> x86_registers = {"ax", "cx", "dx",  "bx",  "sp",  "bp",  "si",  "di",
-                                                            "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"};
-constexpr unsigned arm64_registers = 31; ///< and sp
-
-std::optional<unsigned> register_of(const std::string& name)
-{
-    if (own_arch == Arch::x86_64) {
-        if (name == "ip" || name == "pc")
-            return at_site;
-        const auto* const found = std::find(x86_registers.begin(), x86_registers.end(), name);
-        return found != x86_registers.end() ? std::optional(unsigned(found - x86_registers.begin())) : std::nullopt;
-    }
-    if (name == "pc")
-        return at_site;
-    if (name == "sp")
-        return arm64_registers;
-    for (unsigned i = 0; i < arm64_registers; ++i)
-        if (name == fmt::format("r{}", i))
-            return i;
-    return std::nullopt;
-}
 
 class Inference {
 public:
@@ -292,6 +268,7 @@ private:
         case Kind::part:
         case Kind::entries:
         case Kind::frames:
+        case Kind::indexed:
         case Kind::shown: return;
         case Kind::address: return address(e);
         case Kind::has: keys(script_.maps[e.map], e.operands); return;
@@ -509,54 +486,6 @@ private:
 
     // Where the first argument on the stack is, at a function's first instruction.
     static constexpr size_t stack_before_arguments = own_arch == Arch::x86_64 ? 8 : 0;
-    static Expression stack_pointer(Span where)
-    {
-        return made(Kind::value, where, [](Expression& e) {
-            e.value = Value::reg;
-            e.text = "sp";
-            e.argument = *register_of(e.text);
-        });
-    }
-
-    // A structure of what registers have. @param result  they are those of a result
-    static Expression assembled(const std::vector<Passed::Word>& words, const ShapePtr& shape, Span where,
-                                bool is_result = false)
-    {
-        const auto bits = [&](const Passed::Word& word) {
-            return made(Kind::value, where, [&](Expression& e) {
-                e.value = is_result && !word.is_vector && word.index == 0 ? Value::retval : Value::arg;
-                e.argument = word.index;
-                if (is_result && !word.is_vector && word.index == 1) {
-                    e.value = Value::reg;
-                    e.text = own_arch == Arch::x86_64 ? "dx" : "r1";
-                    e.argument = *register_of(e.text);
-                }
-                if (is_result && word.is_vector)
-                    e.value = Value::retval;
-                if (word.is_vector)
-                    e.real = unsigned(word.size);
-                e.type.shape = integer_shape(8, false); // as they are
-            });
-        };
-        Expression all;
-        all.kind = Kind::tuple;
-        all.where = where;
-        for (const Passed::Word& word : words) {
-            Expression next = bits(word);
-            if (word.at % 8 == 0) {
-                all.operands.push_back(std::move(next));
-                continue;
-            }
-            next =
-                address_of(Operator::shift_left, std::move(next), number_of(int64_t(8 * (word.at % 8)), where), where);
-            Expression& before = all.operands.back();
-            before = address_of(Operator::bit_or, std::move(before), std::move(next), where);
-        }
-        all.type.kind = ValueKind::bytes;
-        all.type.shape = tuple_shape(std::vector<ShapePtr>(all.operands.size(), integer_shape(8, false)));
-        return part(std::move(all), 0, shape, where);
-    }
-
     void operation(Expression& e)
     {
         if (e.op == Operator::select) {
@@ -785,19 +714,11 @@ private:
         if (of.kind != Kind::variable || kind_of(*shape) != ValueKind::integer)
             kernel_only(index.where,
                         "an index is a number here, but of a variable with numbers and of an array in memory");
-        Expression place = made(Kind::address, where, [&](Expression& e) {
-            e.operands.push_back(std::move(of));
-            e.type.shape = pointer_shape(shape);
+        return made(Kind::indexed, where, [&](Expression& e) {
+            e.operands = {std::move(of), std::move(index)};
+            e.number = int64_t(count);
+            e.type = {ValueKind::integer, shape, shape->is_signed};
         });
-        Expression offset = address_of(Operator::multiply, index, number_of(int64_t(shape->size), where), where);
-        Expression inside = operation_of(Operator::less, std::move(index), number_of(int64_t(count), where), where);
-        inside.sign = false; // one below 0 is a large one
-        Expression found = operation_of(Operator::select, std::move(inside), Expression(), where);
-        found.operands[1] =
-            taken(Kind::memory, address_of(Operator::add, std::move(place), std::move(offset), where), shape, where);
-        found.operands.push_back(number_of(0, where));
-        found.type = found.operands[1].type;
-        return found;
     }
 
     // &$x
@@ -858,9 +779,7 @@ private:
             && (of.type.shape->kind == Shape::Kind::array || of.type.shape->kind == Shape::Kind::network)) {
             if (of.type.shape->size < shape->size)
                 fail(of.where, "the array has fewer bytes than that");
-            Expression number = taken(of.kind == Kind::memory ? Kind::memory : Kind::part,
-                                      of.kind == Kind::memory ? Expression(of.operands[0]) : of, shape, where);
-            return as(std::move(number));
+            return as(as_number(of, shape, where));
         }
         if (shape->is_integer())
             return as(to_size(std::move(of), shape));
@@ -890,33 +809,14 @@ private:
             fail(of.where,
                  shape->kind == Shape::Kind::mac ? "macaddr() wants an array of 6 bytes"
                                                  : "ntop() wants an integer, or an array of 4 or 16 bytes");
-        if (shape->kind == Shape::Kind::network) {
-            const ShapePtr word = integer_shape(std::min<size_t>(size, 8), false);
-            const auto at = [&](size_t offset) {
-                return of.kind == Kind::memory ? memory(plus(of.operands[0], offset), word, where)
-                                               : part(of, offset, word, where);
-            };
-            Expression high = size == 4 ? number_of(0, where) : at(8);
-            return as(network({number_of(int64_t(size), where), at(0), std::move(high)}, where));
-        }
+        if (shape->kind == Shape::Kind::network && size == 4)
+            return as(network({number_of(4, where), as_number(of, integer_shape(4, false), where), number_of(0, where)},
+                              where));
+        if (shape->kind == Shape::Kind::network)
+            return as(network({number_of(16, where), std::move(of)}, where));
         of.type.shape = plain_shape(shape->kind, size);
         of.type.kind = ValueKind::bytes;
         as(Expression(std::move(of)));
-    }
-
-    // Of both families: how many bytes the address has, and 16.
-    static Expression network(std::vector<Expression> words, Span where)
-    {
-        static const ShapePtr shape = [] {
-            Shape made = *plain_shape(Shape::Kind::network, 24);
-            made.members = tuple_shape(std::vector<ShapePtr>(3, integer_shape(8, false)))->members;
-            return std::make_shared<const Shape>(std::move(made));
-        }();
-        return made(Kind::tuple, where, [&](Expression& e) {
-            e.operands = std::move(words);
-            e.type.kind = ValueKind::bytes;
-            e.type.shape = shape;
-        });
     }
 
     // (double)retval and (double)arg0 of a usdt probe: the result or the argument that is a floating-point number. (float)x0: the register's lower half.

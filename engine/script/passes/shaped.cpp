@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "script/passes/shaped.h"
 
+#include "base/arch.h"
 #include "script/parse.h"
 #include "script/passes/nodes.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace fastsdt::engine {
 namespace {
 
 using Kind = Expression::Kind;
+
+// Names of registers as bpftrace has them, in the order of their numbers.
+constexpr std::array<std::string_view, 16> x86_registers = {"ax", "cx", "dx",  "bx",  "sp",  "bp",  "si",  "di",
+                                                            "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"};
+constexpr unsigned arm64_registers = 31; ///< and sp
 
 Expression bytes_literal(std::string bytes, const ShapePtr& shape, Span where)
 {
@@ -174,6 +181,92 @@ Expression as_array(Expression of, ShapePtr shape, Span where)
         of = std::move(whole);
     }
     return part(std::move(of), 0, shape, where);
+}
+
+// The lowest bytes of an array.
+Expression as_number(const Expression& of, const ShapePtr& shape, Span where)
+{
+    const bool is_read = of.kind == Kind::memory;
+    return taken(is_read ? Kind::memory : Kind::part, is_read ? of.operands[0] : of, shape, where);
+}
+
+// Of both families: how many bytes the address has, and 16.
+Expression network(std::vector<Expression> words, Span where)
+{
+    static const ShapePtr shape = [] {
+        Shape made = *plain_shape(Shape::Kind::network, 24);
+        made.members = tuple_shape(std::vector<ShapePtr>(3, integer_shape(8, false)))->members;
+        return std::make_shared<const Shape>(std::move(made));
+    }();
+    return made(Kind::tuple, where, [&](Expression& e) {
+        e.operands = std::move(words);
+        e.type.kind = ValueKind::bytes;
+        e.type.shape = shape;
+    });
+}
+
+std::optional<unsigned> register_of(const std::string& name)
+{
+    if (own_arch == Arch::x86_64) {
+        if (name == "ip" || name == "pc")
+            return at_site;
+        const auto* const found = std::find(x86_registers.begin(), x86_registers.end(), name);
+        return found != x86_registers.end() ? std::optional(unsigned(found - x86_registers.begin())) : std::nullopt;
+    }
+    if (name == "pc")
+        return at_site;
+    if (name == "sp")
+        return arm64_registers;
+    for (unsigned i = 0; i < arm64_registers; ++i)
+        if (name == fmt::format("r{}", i))
+            return i;
+    return std::nullopt;
+}
+
+Expression stack_pointer(Span where)
+{
+    return made(Kind::value, where, [](Expression& e) {
+        e.value = Value::reg;
+        e.text = "sp";
+        e.argument = *register_of(e.text);
+    });
+}
+
+// A structure of what registers have. @param result  they are those of a result
+Expression assembled(const std::vector<Passed::Word>& words, const ShapePtr& shape, Span where, bool is_result)
+{
+    const auto bits = [&](const Passed::Word& word) {
+        return made(Kind::value, where, [&](Expression& e) {
+            e.value = is_result && !word.is_vector && word.index == 0 ? Value::retval : Value::arg;
+            e.argument = word.index;
+            if (is_result && !word.is_vector && word.index == 1) {
+                e.value = Value::reg;
+                e.text = own_arch == Arch::x86_64 ? "dx" : "r1";
+                e.argument = *register_of(e.text);
+            }
+            if (is_result && word.is_vector)
+                e.value = Value::retval;
+            if (word.is_vector)
+                e.real = unsigned(word.size);
+            e.type.shape = integer_shape(8, false); // as they are
+        });
+    };
+    Expression all;
+    all.kind = Kind::tuple;
+    all.where = where;
+    for (const Passed::Word& word : words) {
+        Expression next = bits(word);
+        if (word.at % 8 == 0) {
+            all.operands.push_back(std::move(next));
+            continue;
+        }
+        next = address_of(Operator::shift_left, std::move(next), number_of(int64_t(8 * (word.at % 8)), where), where);
+        Expression& before = all.operands.back();
+        before = address_of(Operator::bit_or, std::move(before), std::move(next), where);
+    }
+    all.type.kind = ValueKind::bytes;
+    all.type.shape = tuple_shape(std::vector<ShapePtr>(all.operands.size(), integer_shape(8, false)));
+    return part(std::move(all), 0, shape, where);
 }
 
 } // namespace fastsdt::engine

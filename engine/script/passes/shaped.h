@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Expressions that a shape says something of: addresses, parts of bytes, numbers of a size.
+// Expressions that a shape says something of: addresses, parts of bytes, numbers of a size, structures in registers.
 #pragma once
+#include "script/passes/passed.h"
 #include "script/script.h"
 
 #include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace fastsdt::engine {
 
@@ -32,5 +36,14 @@ Expression element_of(Expression tuple, const Shape::Member& member, Span where)
 Expression zeros(const ShapePtr& shape, Span where);
 /// (uint8[4])value: the bytes of a number, a text or an array. Throws ScriptError.
 Expression as_array(Expression of, ShapePtr shape, Span where);
+/// The opposite: the lowest bytes of an array.
+Expression as_number(const Expression& of, const ShapePtr& shape, Span where);
+/// Of ntop(), of both families: how many bytes the address has, and 16. @param words  of 16, or two of 8
+Expression network(std::vector<Expression> words, Span where);
+/// Value::reg's number of a register; empty: there is none of that name.
+std::optional<unsigned> register_of(const std::string& name);
+Expression stack_pointer(Span where);
+/// A structure of what registers have. @param is_result  they are those of a result
+Expression assembled(const std::vector<Passed::Word>& words, const ShapePtr& shape, Span where, bool is_result = false);
 
 } // namespace fastsdt::engine
