@@ -95,6 +95,7 @@ int main(int argc, char** argv)
 }
 END
 gcc -O1 waits.c -o waits
+rm -f one two report
 mkfifo one two report
 for _ in 1 2 3 4 5; do # it was wrong in every other run
     ./waits 10 <one &

@@ -119,7 +119,8 @@ int main(void)
 }
 END
 gcc -g -O1 least.c -o least
-timeout 60 fastsdt-trace --engine user -o out -e 'uprobe:./least:same { @[args.x > 0, args.x < 0, args.x < args.y, args.x == args.y] = count(); }' -- ./least >said 2>err || fail "$(cat err)"
+timeout 60 fastsdt-trace --engine user -o out -e 'uprobe:./least:same { @[args.x > 0, args.x < 0, args.x < args.y, args.x == args.y] = count(); }' \
+    -- ./least >said 2>err || fail "$(cat err)"
 equal=$(cat said) all=$(grep -c . <<<"$(python3 -c '
 bits = 1
 while bits < 1 << 24:

@@ -60,7 +60,8 @@ status=0
 fastsdt-trace --engine user -e 'uprobe:./stripped:leaf { @ = count(); }' -- ./stripped 6 >out 2>err || status=$?
 expect "stripped: status" "$status" 1
 id=$(readelf -n stripped | sed -n 's/.*Build ID: //p')
-grep -q "; $PWD/stripped is stripped, and no debug file of it was found${id:+ for its build id $id} (--debug-dir, --debuginfod): only functions that it exports have names" err || fail "stripped: $(cat err)"
+grep -q "; $PWD/stripped is stripped, and no debug file of it was found${id:+ for its build id $id} (--debug-dir, --debuginfod): only functions that it exports have names" err ||
+    fail "stripped: $(cat err)"
 
 # A table of the program's own functions, not of all libraries'.
 fastsdt-trace functions -- ./app 600 >out 2>err || fail "functions: $(cat out err)"

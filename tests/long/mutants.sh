@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Takes something out of the engine that keeps it safe, and looks whether the tests notice; one change after the other, in a copy of the
 # tree (build/mutants). `mutants.sh [PATTERN]`: those whose names have it. A mutant that survives, or a change that no longer
-# applies, fails the run; `mutants.sh --applies`: whether each of them does, and nothing else. A test that a mutant makes wait for ever has failed when its time is over: the same test passes without a mutant first.
+# applies, fails the run. A test that a mutant makes wait for ever has failed when its time is over: the same test passes without a mutant first.
+# `mutants.sh --applies`: whether each change applies, and nothing else.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 only_applies=
