@@ -133,6 +133,8 @@ void Symbols::read(Module& module)
                     refused_.insert(refused.at(module.mapping.name).text());
                 for (const Image* one : image.files_with_symbols())
                     add(*one, module.symbols);
+                for (const Function& of_go : image.functions_of_go())
+                    module.symbols.push_back({of_go.address, of_go.size, std::string(of_go.name)});
             },
             [](const Error&) {});
     } catch (const Unusable&) {

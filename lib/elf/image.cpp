@@ -533,6 +533,8 @@ std::vector<Function> Image::functions(bool parts) const
     std::vector<Function> functions;
     for (const Image* image : files_with_symbols())
         image->add_functions(parts, functions);
+    const auto of_go = functions_of_go();
+    functions.insert(functions.end(), of_go.begin(), of_go.end());
     std::stable_sort(functions.begin(), functions.end(),
                      [](const Function& a, const Function& b) { return a.address < b.address; });
     std::vector<Function> merged;

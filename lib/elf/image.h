@@ -175,7 +175,8 @@ public:
     /// "0x401136", or ".text+0x36" in a relocatable object.
     std::string place(uint64_t address) const;
 
-    /// Looks for the names that this file lacks, if it has no .symtab: in its separate debug file (elf/debug_file.h) and in .gnu_debugdata.
+    /// Looks for the names that this file lacks, if it has no .symtab: in its separate debug file (elf/debug_file.h), in .gnu_debugdata, and in
+    /// the table of a Go program.
     /// From then on functions() and files_with_symbols() have them. Costs little where there is nothing to find, and nothing the second time.
     /// What was found and could not be used: refused_names(), each without this file's own name.
     void find_names() const;
@@ -184,6 +185,8 @@ public:
     bool has_all_names() const;
     /// This one, and what find_names() has found: the same addresses.
     std::vector<const Image*> files_with_symbols() const;
+    /// Those that no symbol names, as find_names() has found them in the table of a Go program. By ascending address.
+    std::span<const Function> functions_of_go() const;
 
     /// Functions by ascending address, one per address, from .symtab or else .dynsym, without versions ("@GLIBC_2.2.5"). What find_names()
     /// has found comes after that, so that a function that is exported is called as it is exported. Parts that the compiler split off

@@ -4,10 +4,12 @@
 //     .dynsym            what it exports; strip leaves it
 //     .gnu_debugdata     "mini debug information" of Fedora's files: an ELF file with a .symtab of the other functions, xz-compressed
 //     the debug file     what a -dbgsym package has: all of .symtab
+//     .gopclntab         what Go's runtime unwinds with: all of Go's functions (elf/go_table.h)
 //
 // libdwfl would find all of that, but unpacks .gnu_debugdata whatever comes out of it: a kilobyte can be a gigabyte.
 #include "base/unusable.h"
 #include "elf/debug_file.h"
+#include "elf/go_table.h"
 #include "elf/image.h"
 
 #include <gelf.h>
@@ -47,6 +49,7 @@ struct Image::Names {
     DebugFile debug_file;
     std::vector<std::byte> unpacked;
     std::vector<std::unique_ptr<const Image>> images;
+    std::vector<Function> go;
 };
 
 Image::~Image()
@@ -80,12 +83,20 @@ void Image::find_names() const
         else
             add(where, names->unpacked);
     }
+    if (!has_all_names())
+        names->go = go_functions(*this);
 }
 
 bool Image::has_all_names() const
 {
     const auto files = files_with_symbols();
-    return std::any_of(files.begin(), files.end(), [](const Image* image) { return has_symbols(*image); });
+    return !functions_of_go().empty()
+        || std::any_of(files.begin(), files.end(), [](const Image* image) { return has_symbols(*image); });
+}
+
+std::span<const Function> Image::functions_of_go() const
+{
+    return names_ ? std::span<const Function>(names_->go) : std::span<const Function>();
 }
 
 std::vector<const Image*> Image::files_with_symbols() const

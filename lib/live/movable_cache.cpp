@@ -33,8 +33,9 @@ MovableCache::MovableCache(const Image& image, const Notes& notes) : image_(imag
         return;
     }
     const std::lock_guard lock(mutex);
-    std::shared_ptr<Known>& known = all[{status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec,
-                                         status.st_mtim.tv_nsec, image.files_with_symbols().size()}];
+    std::shared_ptr<Known>& known =
+        all[{status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec,
+             image.files_with_symbols().size() + !image.functions_of_go().empty()}];
     if (!known)
         known = std::make_shared<Known>();
     known_ = known;

@@ -124,6 +124,9 @@ void Survey::read_symbols()
     for (const Image* image : image_.files_with_symbols())
         for (const Section& section : image->sections())
             read_symbols(*image, section);
+    for (const Function& of_go : image_.functions_of_go())
+        if (marks_.has(of_go.address))
+            take(of_go.address, CodePart::none);
 }
 
 void Survey::read_symbols(const Image& image, const Section& section)

@@ -80,7 +80,8 @@ func main() {
 	}
 }
 END
-GOCACHE=$PWD/cache GOFLAGS=-mod=mod CGO_ENABLED=0 go build -o calls calls.go || fail "go cannot build it"
+export GOCACHE=$PWD/cache GOFLAGS=-mod=mod CGO_ENABLED=0
+go build -o calls calls.go || fail "go cannot build it"
 plain=$(./calls)
 trace() { # WANTED-STATUS OPTIONS...
     local wanted=$1 status=0
@@ -109,3 +110,7 @@ status=0
 timeout 60 fastsdt-trace --engine kernel -e 'uprobe:./calls:main.* { @in = count(); } uretprobe:./calls:main.* { @out = count(); }' -- ./calls panic >out 2>err </dev/null || status=$?
 grep -q '^main.main()$' err || fail "a panic's trace: $(cat err)"
 ! grep -q 'unexpected return pc\|unknown caller' err || fail "a panic's trace: $(cat err)"
+# Stripped: the names are in the table that the runtime unwinds with.
+go build -ldflags='-s -w' -o stripped calls.go || fail "go cannot build it stripped"
+trace 0 --engine kernel -e 'uprobe:./stripped:"main.(*server).add" { @n = sum(arg1); @at[ustack(1)] = count(); } uretprobe:./stripped:main.deep { @out = count(); }' -- ./stripped
+grep -qx '@n: 3040' out && grep -qx '@out: 32320' out && grep -q 'main\.(\*server)\.add+' out || fail "stripped: $(cat out err)"

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "elf/go_table.h"
+
+#include "base/integers.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <elf.h>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace fastsdt {
+namespace {
+
+using Bytes = std::span<const std::byte>;
+
+std::optional<uint64_t> number_at(Bytes bytes, uint64_t at, size_t size)
+{
+    if (at > bytes.size() || bytes.size() - at < size)
+        return std::nullopt;
+    return load(&bytes[at], size, false);
+}
+
+// "go12magic" and its like, internal/abi/symtab.go.
+constexpr uint64_t of_1_16 = 0xfffffffa, of_1_18 = 0xfffffff0, of_1_20 = 0xfffffff1;
+
+struct Table {
+    uint64_t address = 0; // ELF vaddr
+    Bytes bytes;          // to the end of its segment
+    uint64_t magic = 0;
+};
+
+bool is_header(Bytes bytes)
+{
+    const auto magic = number_at(bytes, 0, 4), zeros = number_at(bytes, 4, 2), step = number_at(bytes, 6, 1),
+               word = number_at(bytes, 7, 1);
+    return magic && (*magic == of_1_16 || *magic == of_1_18 || *magic == of_1_20) && zeros == 0
+        && (step == 1 || step == 4) && word == 8;
+}
+
+// It has a section of its own, or (PIE of older linkers, linked by the system's) is somewhere in the relocated data.
+std::optional<Table> find_table(const Image& image)
+{
+    constexpr size_t alignment = 8;
+    for (const Section& section : image.sections()) {
+        if (section.name == ".gopclntab" || section.name == ".data.rel.ro.gopclntab"
+            || section.name == ".data.rel.ro") {
+            const Bytes bytes = image.raw_contents(section);
+            const size_t most = section.name == ".data.rel.ro" ? bytes.size() : std::min<size_t>(bytes.size(), 1);
+            for (size_t at = 0; at < most; at += alignment)
+                if (is_header(bytes.subspan(at)))
+                    return Table{section.address + at, image.bytes_at(section.address + at),
+                                 load(&bytes[at], 4, false)};
+        }
+    }
+    return std::nullopt;
+}
+
+// Of moduledata: words, by their number. The same from Go 1.16 to 1.26.
+constexpr size_t minpc = 20, maxpc = 21, text_start = 22, text_end = 23;
+
+// moduledata's words, where its first one leads to the table. Of a position-independent file they are in its relocations.
+class Module {
+public:
+    Module(const Image& image, uint64_t table) : image_(image)
+    {
+        for (const Section& section : image.sections())
+            if (section.type == SHT_RELA && section.flags & SHF_ALLOC)
+                add_relocations(image.raw_contents(section));
+        std::sort(relocations_.begin(), relocations_.end());
+        for (const auto& [at, to] : relocations_)
+            if (to == table && fits(at))
+                return;
+        for (const Section& section : image.sections())
+            if (section.name == ".go.module" || section.name == ".noptrdata" || section.name == ".data") {
+                const Bytes bytes = image.raw_contents(section);
+                for (size_t at = 0; at + sizeof(uint64_t) <= bytes.size(); at += sizeof(uint64_t))
+                    if (load(&bytes[at], sizeof(uint64_t), false) == table && fits(section.address + at))
+                        return;
+            }
+    }
+
+    /// Empty: there is no moduledata.
+    std::optional<uint64_t> word(size_t number) const
+    {
+        return found_ ? at(*found_ + number * sizeof(uint64_t)) : std::nullopt;
+    }
+
+private:
+    void add_relocations(Bytes table)
+    {
+        for (size_t at = 0; at + sizeof(Elf64_Rela) <= table.size(); at += sizeof(Elf64_Rela)) {
+            Elf64_Rela relocation;
+            std::memcpy(&relocation, table.data() + at, sizeof relocation);
+            if (ELF64_R_SYM(relocation.r_info) == 0)
+                relocations_.emplace_back(relocation.r_offset, uint64_t(relocation.r_addend));
+        }
+    }
+
+    std::optional<uint64_t> at(uint64_t address) const
+    {
+        const auto relocation =
+            std::lower_bound(relocations_.begin(), relocations_.end(), std::pair(address, uint64_t{0}));
+        if (relocation != relocations_.end() && relocation->first == address)
+            return relocation->second;
+        return number_at(image_.bytes_at(address), 0, sizeof(uint64_t));
+    }
+
+    bool fits(uint64_t address)
+    {
+        found_ = address;
+        const auto first = word(minpc), last = word(maxpc), start = word(text_start), end = word(text_end);
+        const bool ordered = first && last && start && end && *start <= *first && *first < *last && *last <= *end;
+        if (!ordered || !image_.executable_at(*first) || !image_.executable_at(*last - 1))
+            found_.reset();
+        return found_.has_value();
+    }
+
+    const Image& image_;
+    std::vector<std::pair<uint64_t, uint64_t>> relocations_; // where, and what stands there afterwards
+    std::optional<uint64_t> found_;
+};
+
+// What the linker puts behind a function.
+uint64_t without_padding(const Image& image, uint64_t begin, uint64_t end)
+{
+    const Bytes code = image.bytes_at(begin);
+    if (code.size() < end - begin)
+        return end;
+    if (image.arch() == Arch::x86_64) // int3
+        while (end - begin > 1 && code[end - begin - 1] == std::byte{0xcc})
+            --end;
+    else
+        while (end - begin > 4 && load(&code[end - begin - 4], 4, false) == 0)
+            end -= 4;
+    return end;
+}
+
+// Where everything is in a table of one of the formats. Words of the header are numbered behind its first 8 bytes.
+struct Format {
+    size_t names, functions; // words with the offsets of those
+    size_t entry;            // bytes of a number in the list of functions
+    explicit Format(uint64_t magic)
+        : names(magic == of_1_16 ? 2 : 3), functions(magic == of_1_16 ? 6 : 7), entry(magic == of_1_16 ? 8 : 4)
+    {}
+};
+
+} // namespace
+
+std::vector<Function> go_functions(const Image& image)
+{
+    const Encoding encoding = image.encoding();
+    const auto table = find_table(image);
+    if (!table || encoding.big_endian || !encoding.elf64)
+        return {};
+    const Format format(table->magic);
+    const auto word = [&](size_t number) { return number_at(table->bytes, 8 + 8 * number, 8); };
+    const auto count = word(0), names = word(format.names), list = word(format.functions);
+    if (!count || !names || !list || *names > table->bytes.size() || *list > table->bytes.size()
+        || *count > (table->bytes.size() - *list) / (2 * format.entry))
+        return {};
+    const Bytes texts = table->bytes.subspan(*names), entries = table->bytes.subspan(*list);
+    const Module module(image, table->address);
+    const auto base = table->magic == of_1_16 ? std::optional<uint64_t>(0) : module.word(text_start);
+    if (!base)
+        return {};
+    const auto entry = [&](size_t i) { return number_at(entries, 2 * format.entry * i, format.entry); };
+    std::vector<Function> functions;
+    for (size_t i = 0; i < *count; ++i) {
+        const auto begin = entry(i), end = entry(i + 1),
+                   record = number_at(entries, 2 * format.entry * i + format.entry, format.entry);
+        const auto name = record ? number_at(entries, *record + format.entry, 4) : std::nullopt; // its second member
+        if (!begin || !end || !name || *end <= *begin || *name >= texts.size())
+            return {};
+        const auto* const text = reinterpret_cast<const char*>(texts.data()) + *name;
+        const size_t most = std::min<size_t>(texts.size() - *name, 1 << 16), length = strnlen(text, most);
+        const uint64_t address = *base + *begin;
+        if (length == most || !image.executable_at(address))
+            return {};
+        if (length != 0)
+            functions.push_back({address, without_padding(image, address, *base + *end) - address, {text, length}});
+    }
+    return functions;
+}
+
+} // namespace fastsdt
