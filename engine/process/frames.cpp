@@ -342,10 +342,15 @@ bool each_piece(pid_t pid, pid_t thread, const Descriptor& memory, const std::ve
             if (used.size > most)
                 return false;
             most -= used.size;
-            for (uint64_t at = used.start; at < used.start + used.size; at += at_once - stack_before) {
-                const ssize_t got = pread(memory.get(), bytes.data(), std::min(at_once, used.start + used.size - at),
-                                          static_cast<off_t>(at));
-                visit(m, at, std::span(bytes).first(static_cast<size_t>(std::max<ssize_t>(got, 0))));
+            for (uint64_t at = used.start; at < used.start + used.size;) {
+                const uint64_t wanted = std::min(at_once, used.start + used.size - at);
+                const ssize_t got = pread(memory.get(), bytes.data(), wanted, static_cast<off_t>(at));
+                const uint64_t read = static_cast<uint64_t>(std::max<ssize_t>(got, 0));
+                visit(m, at, std::span(bytes).first(read));
+                // A page that the running program has unmapped meanwhile says nothing of those behind it.
+                at = read == wanted ? at + (at_once - stack_before) : (at + read) / smallest_page * smallest_page + smallest_page;
+                if (got == 0)
+                    return true; // the process has ended
             }
         }
     }

@@ -635,7 +635,7 @@ std::string Matcher::instead(const Probe& probe) const
         std::error_code error;
         if (!is_pattern(probe.file) && !only_a_name(probe.file) && !std::filesystem::exists(resolve(probe.file), error))
             return fmt::format("there is no file {}{}", probe.file, did_you_mean(near_elf_file(probe.file)));
-        if (!functions && probe.provider == "*" && only_a_name(probe.file))
+        if (!functions && probe.provider == "*" && only_a_name(probe.file) && !is_pattern(probe.file))
             return fmt::format(
                 "{0} is taken for a FILE, and no mapped one of that name has probes; usdt:*:{0}:{1} takes it "
                 "for the provider",

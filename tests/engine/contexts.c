@@ -137,6 +137,7 @@ int main(void)
             stack = mmap(NULL, stack_size + other_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
             if (stack == MAP_FAILED)
                 return 1;
+            memset(stack, 0, stack_size + other_size);
             other_stack = stack + stack_size;
             answer("is shared", 0);
         } else if (line == 'n') {

@@ -60,6 +60,32 @@ expect "mappings" "$(mappings)" "$before"
 do_one m "is shared 0"
 stands s
 stands h
+# A page before them cannot be read, as if it had just been unmapped.
+cat >hole.c <<'END_OF_C'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+ssize_t pread(int file, void* to, size_t size, off_t at)
+{
+    ssize_t (*next)(int, void*, size_t, off_t) = (ssize_t (*)(int, void*, size_t, off_t))dlsym(RTLD_NEXT, "pread");
+    const char* const said = getenv("HOLE");
+    const off_t hole = said ? strtoll(said, NULL, 16) : 0;
+    if (hole && at >= hole && at < hole + 4096) {
+        errno = EIO;
+        return -1;
+    }
+    return next(file, to, hole && at < hole && at + (off_t)size > hole ? (size_t)(hole - at) : size, at);
+}
+ssize_t pread64(int file, void* to, size_t size, off_t at) { return pread(file, to, size, at); }
+END_OF_C
+gcc -O2 -shared -fPIC hole.c -o hole.so -ldl
+HOLE=$(sed -n 's|-.* rw-s .*/dev/zero.*||p' "/proc/$pid/maps")
+[ -n "$HOLE" ] || fail "where is its shared memory? $(cat "/proc/$pid/maps")"
+export HOLE LD_PRELOAD=$PWD/hole.so ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0
+stands s
+unset HOLE LD_PRELOAD
 
 # In memory behind more than a GiB that is used.
 do_one b "has more 0"

@@ -138,6 +138,8 @@ cp script.bt ./scripts.bt # no program, as a folder is none
 mkdir -p script.b
 missing usdt:./scripst.bt:shop:order 'there is no file ./scripst.bt'
 missing usdt:shop:order 'shop is taken for a FILE, and no mapped one of that name has probes; usdt:*:shop:order takes it for the provider'
+fastsdt-trace --engine user -e 'usdt:*:*:* { @ = count(); }' -- true >out 2>err </dev/null && fail "no probe at all: status 0"
+grep -qx 'fastsdt-trace: nothing match.* usdt:\*:\*:\*.*: no file of the process that fits has probes' err || fail "$(cat err)"
 missing uprobe:./app:order 'order is a probe and no function: usdt:./app:shop:order'
 missing usdt:./script.bt:shop:order "no mapped file of that name has probes"
 missing 'usdt:*.so:shop:order' "no file of the process that fits has probes"
