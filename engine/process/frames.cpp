@@ -348,7 +348,8 @@ bool each_piece(pid_t pid, pid_t thread, const Descriptor& memory, const std::ve
                 const uint64_t read = static_cast<uint64_t>(std::max<ssize_t>(got, 0));
                 visit(m, at, std::span(bytes).first(read));
                 // A page that the running program has unmapped meanwhile says nothing of those behind it.
-                at = read == wanted ? at + (at_once - stack_before) : (at + read) / smallest_page * smallest_page + smallest_page;
+                at = read == wanted ? at + (at_once - stack_before)
+                                    : (at + read) / smallest_page * smallest_page + smallest_page;
                 if (got == 0)
                     return true; // the process has ended
             }

@@ -129,3 +129,64 @@ until tail -1 out | matches '^sites 2 of 2 armed'; do kill -0 $tracer || fail "$
 echo >armed
 read -r line <&4 && expect "the program" "$line" did
 end "a look before the question" 0 'sites 2 of 2 armed; dropped 0'
+
+# A large library, whose code may take longer to read than a process waits: it is read before the process begins, since the script names it.
+# A library in the tracer tells whether it has begun.
+cat >order.c <<'END_OF_C'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+__attribute__((constructor)) static void only_here(void)
+{
+    if (strcmp(program_invocation_short_name, "fastsdt-trace") == 0)
+        unsetenv("LD_PRELOAD");
+}
+void* mmap(void* at, size_t size, int rights, int flags, int file, off_t offset)
+{
+    void* (*next)(void*, size_t, int, int, int, off_t) = (void* (*)(void*, size_t, int, int, int, off_t))dlsym(RTLD_NEXT, "mmap");
+    struct stat one, other;
+    static int told;
+    if (!told && file >= 0 && fstat(file, &one) == 0 && stat("large.so", &other) == 0 && one.st_ino == other.st_ino) {
+        FILE* to = fopen("order", "a");
+        told = 1;
+        if (to)
+            fputs(access("began/yes", F_OK) == 0 ? "the program\n" : "the tracer\n", to), fclose(to);
+    }
+    return next(at, size, rights, flags, file, offset);
+}
+void* mmap64(void* at, size_t size, int rights, int flags, int file, off_t offset) { return mmap(at, size, rights, flags, file, offset); }
+END_OF_C
+cat >large.c <<'END_OF_C'
+static const char filling[20 << 20] = "large";
+const char* fill(int n) { return filling + n; }
+int work(int n) { return n * 3 + 1; }
+END_OF_C
+cat >loads.c <<'END_OF_C'
+#include <dlfcn.h>
+#include <stdio.h>
+int main(void)
+{
+    FILE* begun = fopen("began/yes", "w");
+    void* library = begun ? dlopen("./large.so", RTLD_NOW) : NULL;
+    int (*work)(int) = library ? (int (*)(int))dlsym(library, "work") : NULL;
+    int sum = 0;
+    for (int i = 0; work && i < 1000; ++i)
+        sum += work(i);
+    return sum == 1499500 ? 0 : 1;
+}
+END_OF_C
+gcc -O2 -shared -fPIC order.c -o order.so -ldl
+gcc -O2 -shared -fPIC large.c -o large.so
+gcc -O2 loads.c -o loads -ldl
+rm -rf order began && mkdir began && : >order && chmod 777 order began
+ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0 LD_PRELOAD=$PWD/order.so "${as_user[@]}" fastsdt-trace --engine user \
+    -e 'uprobe:./large.so:work { @ = count(); }' -- ./loads >out 2>err || fail "a large library: status $?: $(cat out err)"
+grep -qx '@: 1000' out && grep -qx 'sites 1 of 1 armed; dropped 0' out || fail "a large library: $(cat out err)"
+expect "who reads it first" "$(head -1 order)" "the tracer"
+rm -f large.so

@@ -9,6 +9,7 @@
 #include "pprof.h"
 #include "base/unusable.h"
 #include "process.h"
+#include "process/ahead.h"
 #include "process/outside.h"
 #include "processes.h"
 #include "record.h"
@@ -590,6 +591,8 @@ int run(const Options& options, const engine::Script& script)
     }
     if (shared.everyone())
         attach_for_everyone(shared);
+    if (!shared.all_in_kernel && options.moves && !options.dry)
+        engine::read_ahead(script);
     if (!options.one_process()) {
         if (options.dry)
             give_up("--dry-run shows one process: name it with --pid");
