@@ -75,8 +75,39 @@ did
 did
 kill -INT $tracer
 report
-[ $status -lt 128 ] || fail "the tracer was killed: status $status, $(cat maps err)"
+expect "status: $(cat maps err)" $status 1
 grep -qx '@app: 2' maps || fail "what is there is not counted: $(cat maps err)"
 grep -q 'a file became shorter while it was read' err || fail "nothing is said: $(cat maps err)"
 exec 3>&- 5<&-
+wait $pid || fail "the program failed"
+
+# The same of a service that goes on for months.
+case $(fastsdt-trace serve --config absent 2>&1 || true) in
+*"serve is not in this build"*) exit 0 ;;
+esac
+cat whole.so >library.so
+rm -f in answers report
+driven ./app
+did
+: >log
+LD_PRELOAD=$PWD/shorten.so SHORTENED=$PWD/library.so "${as_user[@]}" fastsdt-trace serve --exe "$PWD/app" --listen 127.0.0.1:0 \
+    -e 'usdt:*:app:line { @app = count(); } usdt:*:lib:work { @lib = count(); }' >log 2>&1 3>&- 4<&- &
+service=$!
+until grep -q 'metrics at http' log; do kill -0 $service || fail "the service ended: $(cat log)"; done
+port=$(sed -n 's,.*metrics at http://127.0.0.1:\([0-9]*\)/.*,\1,p' log)
+scrape() {
+    exec 6<>"/dev/tcp/127.0.0.1/$port" || fail "no answer: $(cat log)"
+    printf 'GET /metrics HTTP/1.0\r\n\r\n' >&6
+    cat <&6
+    exec 6>&-
+}
+# Armed as soon as the process has been found: hits are counted from then on.
+until did && scrape >metrics && grep -q '^script_app_total [1-9]' metrics; do kill -0 $service || fail "the service ended: $(cat log)"; done
+expect "the file now" "$(stat -c %s library.so)" 4096
+grep -q 'a file became shorter while it was read' log || fail "the service says nothing: $(cat log)"
+kill -TERM $service
+status=0
+wait $service || status=$?
+[ $status -lt 128 ] || fail "the service was killed: $status, $(cat log)"
+exec 3>&-
 wait $pid || fail "the program failed"

@@ -78,7 +78,16 @@ void Shared::say_what_is_missing(const std::vector<const Probe*>& probes, const 
 Attached::Attached(Shared& shared, std::unique_ptr<Program> program, std::unique_ptr<Session> session)
     : shared_(shared), program_(std::move(program)), session_(std::move(session)),
       process_(open_process(program_->pid())), start_(Clock::now())
-{}
+{
+    say_troubles();
+}
+
+// Files that could not be read: their sites are missing.
+void Attached::say_troubles()
+{
+    for (const std::string& trouble : session_->matcher().troubles())
+        shared_.say_once(trouble);
+}
 
 bool Attached::attempt(const std::function<void()>& work, std::string_view next)
 {
@@ -269,6 +278,7 @@ void Attached::match_and_arm(bool waits)
     const bool was_behind = std::exchange(behind_, true);
     try {
         session_->match_and_arm();
+        say_troubles();
     } catch (...) {
         if (!has_memory()) // nothing of it is left to arm
             behind_ = was_behind;

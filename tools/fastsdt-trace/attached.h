@@ -46,6 +46,8 @@ struct Shared {
 
     engine::Session::Options session_options();
     void say_once(const std::string& sentence);
+    static constexpr const char* shortened =
+        "a file became shorter while it was read: some of its sites may be missing";
     /// What is refused after the start is said once, and tried again by the next look: counts that were made so far are not given up
     /// for it. @return  whether it was done
     bool attempt(
@@ -118,6 +120,7 @@ public:
 private:
     bool attempt(const std::function<void()>& work, std::string_view next = "; it is tried again");
     void keep(const std::vector<engine::SiteState>& seen, bool may_be_late = false);
+    void say_troubles();
     void match_and_arm(bool waits = false);
     void take_up_next();
     void news(bool waits = false, bool told = false);

@@ -153,7 +153,7 @@ private:
     bool is_whole(const Summary& last) const
     {
         return last.complete() && processes_.whole() && !is_error(script_, processes_.unmatched())
-            && (!recorder_ || recorder_->whole());
+            && (!recorder_ || recorder_->whole()) && !MappedFile::was_shortened();
     }
 
     // Sentences on what a report cannot have.
@@ -216,7 +216,7 @@ private:
         for (const std::string& refused : processes_.refused_names())
             say(refused);
         if (MappedFile::was_shortened())
-            say("a file became shorter while it was read: some of its sites may be missing");
+            say(Shared::shortened);
         if (last.missed_more)
             say("so many processes came at once that the kernel could not tell of all: more may be missing");
         if (const auto missing = processes_.unmatched(); shared_.said_what_is_missing || processes_.empty())
@@ -612,7 +612,7 @@ int run(const Options& options, const engine::Script& script)
         shared.files = engine::bpf::attach_to_files(*shared.kernel, script, shared.names);
     auto session = std::make_unique<Session>(script, program.target(), shared.session_options());
     for (const std::string& trouble : session->matcher().troubles())
-        say(trouble);
+        shared.say_once(trouble);
     if (options.dry) {
         refuse_unmatched(script, *session, options);
         const Session::Preview preview = session->preview();

@@ -6,6 +6,7 @@
 
 #include "base/unusable.h"
 #include "config.h"
+#include "elf/archive.h"
 #include "http.h"
 #include "openmetrics.h"
 #include "process.h"
@@ -32,6 +33,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace fastsdt::trace_tool {
@@ -163,6 +165,8 @@ public:
     {
         if (shared_.refusals.size() > most_refusals)
             shared_.refusals.clear();
+        if (MappedFile::was_shortened() && !std::exchange(said_shortened_, true))
+            say(Shared::shortened);
         if (now >= processes_.next_look())
             processes_.look();
         if (now >= verify_) {
@@ -201,6 +205,7 @@ private:
     Processes processes_;
     std::vector<MapMetrics> metrics_;
     Clock::time_point verify_ = Clock::now() + verify_period;
+    bool said_shortened_ = false;
     bool is_read_ = true;
 };
 
