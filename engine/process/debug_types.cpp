@@ -48,9 +48,17 @@ bool is_record(int tag)
     return tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type;
 }
 
+bool is_go(Dwarf_Die& die)
+{
+    Dwarf_Die unit;
+    return dwarf_diecu(&die, &unit, nullptr, nullptr) && dwarf_srclang(&unit) == DW_LANG_Go;
+}
+
 std::string record_name(Dwarf_Die& die)
 {
     const std::string name = name_of(die);
+    if (name == "string" && is_go(die))
+        return name;
     const char* const kind = dwarf_tag(&die) == DW_TAG_union_type ? "union" : "struct";
     return name.empty() ? kind : fmt::format("{} {}", kind, name);
 }
@@ -410,6 +418,7 @@ static DebugTypes::Value value_of(Dwarf_Die& die)
     DebugTypes::Value value;
     Dwarf_Die type;
     value.type = type_name(die);
+    value.of_go = is_go(die);
     value.is_void = !type_of(die, type);
     if (value.is_void || !plain(type))
         return value;
@@ -423,9 +432,34 @@ static DebugTypes::Value value_of(Dwarf_Die& die)
     const bool is_c =
         language == DW_LANG_C || language == DW_LANG_C89 || language == DW_LANG_C99 || language == DW_LANG_C11;
     value.by_reference = convention == uint64_t(DW_CC_pass_by_reference);
-    if (!is_c && !convention)
+    if (!is_c && !value.of_go && !convention)
         value.shape = nullptr;
     return value;
+}
+
+static bool is_result(Dwarf_Die& parameter)
+{
+    Dwarf_Attribute attribute;
+    bool is = false;
+    return dwarf_formflag(dwarf_attr(&parameter, DW_AT_variable_parameter, &attribute), &is) == 0 && is;
+}
+
+// One result as it is. Of several a structure: of one that has no name, "~r0", the member is r0.
+static DebugTypes::Value together(const std::vector<DebugTypes::Parameter>& results)
+{
+    if (results.size() == 1)
+        return results[0];
+    DebugTypes::Value all{.of_go = true, .type = "results"};
+    std::vector<ShapePtr> shapes;
+    std::vector<std::string> names;
+    for (const DebugTypes::Parameter& one : results) {
+        if (!one.shape)
+            return all;
+        shapes.push_back(one.shape);
+        names.push_back(one.name.starts_with('~') ? one.name.substr(1) : one.name);
+    }
+    all.shape = tuple_shape(shapes, names);
+    return all;
 }
 
 std::optional<DebugTypes::Signature> DebugFiles::signature(const Probe& probe)
@@ -438,12 +472,25 @@ std::optional<DebugTypes::Signature> DebugFiles::signature(const Probe& probe)
     if (!function || number(*function, DW_AT_calling_convention) == uint64_t(DW_CC_nocall))
         return std::nullopt;
     Signature found{.parameters = {}, .result = value_of(*function)};
+    std::vector<Parameter> results; // of Go, which lists them behind
     Dwarf_Die child;
     if (dwarf_child(&*function, &child) == 0)
         do {
-            if (dwarf_tag(&child) == DW_TAG_formal_parameter)
-                found.parameters.push_back({value_of(child), name_of(child)});
+            if (dwarf_tag(&child) == DW_TAG_formal_parameter) {
+                auto& all = is_result(child) ? results : found.parameters;
+                Parameter one{value_of(child), name_of(child)};
+                // Go 1.26 has some results twice.
+                if (all.empty() || all.back().name != one.name || !one.name.starts_with("~r"))
+                    all.push_back(std::move(one));
+            }
         } while (dwarf_siblingof(&child, &child) == 0);
+    if (!results.empty())
+        found.result = together(results);
+    if (const std::string name = name_of(*function); name.find("[go.shape.") != name.npos) {
+        found.has_dictionary = true;
+        if (name.find(".(") != name.npos || name.find("].") != name.npos) // a method's, or of a function in it
+            found.has_dictionary.reset();
+    }
     return found;
 }
 

@@ -47,6 +47,7 @@ public:
         bool is_float = false;     ///< it takes no register of integers
         bool by_reference = false; ///< its address is passed instead: C++ says so of what has a copy constructor
         bool is_void = false;      ///< of a result: there is none
+        bool of_go = false;        ///< which passes it otherwise than C
         std::string type = {};     ///< "struct order*", as bpftrace -lv writes it
     };
     struct Parameter : Value {
@@ -54,7 +55,9 @@ public:
     };
     struct Signature {
         std::vector<Parameter> parameters;
-        Value result;
+        Value result; ///< of several, as Go has them: a structure of all
+        /// Go: the first argument is one that nobody has written, the types of a generic function. Empty: where it is among them is not known.
+        std::optional<bool> has_dictionary = false;
     };
     /// By "struct x", or by a typedef's name. None: not known
     virtual ShapePtr record(const Probe& probe, const std::string& name) = 0;

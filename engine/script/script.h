@@ -167,19 +167,19 @@ struct Expression {
         size,    ///< sizeof(a), sizeof(type)
     } kind = Kind::number;
     ValueType type;
-    bool is_before = false;      ///< step
-    int64_t number = 0;          ///< number. == and != of strings: only so many bytes are compared; 0: all
-    std::string text;            ///< text: a string literal, escapes resolved, shorter than string_size. Value::arg and
-                                 ///< str_arg: the argument's name, instead of its index
-    Value value = Value::arg;    ///< value
-    unsigned argument = 0;       ///< Value::arg and str_arg: its index. Value::stack: frames at most
-    bool on_stack = false;       ///< Value::arg and str_arg: sargN, the index counts those on the stack
-    bool is_declared = false;    ///< Value::arg: debug information says that it is there
-    unsigned real = 0;           ///< Value::arg, retval: bytes of a floating-point number, see ir::Argument
-    bool unwinds = false;        ///< Value::stack: by .eh_frame, and not by frame pointers
-    size_t map = 0;              ///< map: index in Script::maps, of kind integer; its keys are `operands`
-    size_t variable = 0;         ///< variable: index in Clause::variables
-    std::optional<bool> sign;    ///< operation: whether it is signed, whatever its operands are
+    bool is_before = false;   ///< step
+    int64_t number = 0;       ///< number. == and != of strings: only so many bytes are compared; 0: all
+    std::string text;         ///< text: a string literal, escapes resolved, shorter than string_size. Value::arg and
+                              ///< str_arg: the argument's name, instead of its index
+    Value value = Value::arg; ///< value
+    unsigned argument = 0;    ///< Value::arg and str_arg: its index. Value::stack: frames at most
+    bool on_stack = false;    ///< Value::arg and str_arg: sargN, the index counts those on the stack
+    bool is_declared = false; ///< Value::arg: debug information says that it is there. Tuple: it is what registers have
+    unsigned real = 0;        ///< Value::arg, retval: bytes of a floating-point number, see ir::Argument
+    bool unwinds = false;     ///< Value::stack: by .eh_frame, and not by frame pointers
+    size_t map = 0;           ///< map: index in Script::maps, of kind integer; its keys are `operands`
+    size_t variable = 0;      ///< variable: index in Clause::variables
+    std::optional<bool> sign; ///< operation: whether it is signed, whatever its operands are
     Operator op = Operator::add; ///< operation; its operands, one to three, are `operands`
     std::vector<Expression> operands;
     Span where;

@@ -157,4 +157,10 @@ ShapePtr RecordBuilder::packed() const
     return std::make_shared<const Shape>(std::move(made));
 }
 
+bool is_go_string(const ShapePtr& shape)
+{
+    return shape && shape->kind == Shape::Kind::record && shape->name == "string" && shape->size == 16
+        && shape->members.size() == 2 && shape->members[0].offset == 0 && shape->members[1].offset == 8;
+}
+
 } // namespace fastsdt::engine

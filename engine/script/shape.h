@@ -73,6 +73,8 @@ ShapePtr array_shape(ShapePtr of, size_t count);
 ShapePtr plain_shape(Shape::Kind kind, size_t size, std::string name = {});
 /// Elements one after the other, each at a multiple of 8. @param names  of a record's members
 ShapePtr tuple_shape(const std::vector<ShapePtr>& elements, const std::vector<std::string>& names = {});
+/// Go's string: a structure of an address and a length, whose name is "string".
+bool is_go_string(const ShapePtr& shape);
 /// What sizeof() says, as bpftrace counts it: elements of tuples have their own sizes and alignment.
 size_t size_in_c(const Shape& shape);
 

@@ -623,7 +623,7 @@ private:
                      "floating-point arguments are those of a uprobe, x0 to x7, or of a usdt probe, (double)arg0");
                 return;
             }
-            if (e.argument >= register_arguments(own_arch))
+            if (e.argument >= register_arguments(own_arch) && !e.is_declared)
                 only([](Probe::Kind k) { return k != Probe::Kind::entry; },
                      fmt::format("arg{} is of usdt probes (of a function it is sarg{})", e.argument,
                                  e.argument - register_arguments(own_arch)));

@@ -51,9 +51,9 @@ private:
     void statements(std::vector<Statement>& all)
     {
         for (Statement& each : all) {
-            each_expression(each, [this](Expression& e) { resolve(e); });
+            each_expression(each, [this](Expression& e) { use(e); });
             for (Expression& argument : draft_.updates[each.number].arguments)
-                resolve(argument);
+                use(argument);
             settle(each);
             statements(each.then);
             statements(each.otherwise);
@@ -218,10 +218,23 @@ private:
         return compares(op) || op == Operator::logical_or || op == Operator::logical_and || op == Operator::logical_not;
     }
 
+    // As a whole: a string of Go is its text.
+    void use(Expression& e)
+    {
+        resolve(e);
+        if (is_go_string(e.type.shape))
+            e = text_of_go(std::move(e));
+    }
+
     void resolve(Expression& e)
     {
+        const bool of_parts = e.kind == Kind::member || e.kind == Kind::part || e.kind == Kind::memory
+            || e.kind == Kind::size || e.kind == Kind::cast;
         for (Expression& operand : e.operands)
-            resolve(operand);
+            of_parts ? resolve(operand) : use(operand);
+        if (e.kind == Kind::value && e.value == Value::str_arg && e.operands.size() == 1
+            && e.operands[0].type.kind == ValueKind::string)
+            e = Expression(std::move(e.operands[0])); // str() of such a text
         switch (e.kind) {
         case Kind::number: e.type.is_signed = !e.type.is(Shape::Kind::integer) || e.type.shape->is_signed; return;
         case Kind::text: e.type.kind = e.type.shape ? ValueKind::bytes : ValueKind::string; return;
@@ -306,7 +319,9 @@ private:
                     argument.value = Value::arg;
                     argument.text = std::exchange(e.text, {});
                 }));
-                resolve(e.operands.back());
+                use(e.operands.back());
+                if (e.operands.back().type.kind == ValueKind::string)
+                    e = Expression(std::move(e.operands.back()));
             }
             return;
         case Value::comm: e.type.kind = ValueKind::string; return;
@@ -337,9 +352,12 @@ private:
             const ShapePtr shape = known ? known->shape : nullptr;
             if (shape && shape->kind == Shape::Kind::real)
                 make_real(e, shape->size);
-            else if (shape && shape->kind == Shape::Kind::record)
+            else if (shape && !shape->is_number())
                 result_of(*known, e);
-            else if (e.real && !e.type.shape)
+            else if (shape && known->of_go && shape->is_integer()) {
+                e.type.shape = integer_shape(8, false); // a register's other bits are anything
+                e = to_size(std::move(e), shape);
+            } else if (e.real && !e.type.shape)
                 make_real(e, e.real);
             return;
         }
@@ -387,7 +405,9 @@ private:
         const Passed where = returned(result, own_arch);
         const bool has_address = where.kind == Passed::Kind::reference && own_arch == Arch::x86_64;
         if (where.kind == Passed::Kind::registers) {
-            e = assembled(where.words, result.shape, e.where, true);
+            e = assembled(where.words, result.shape, e.where, result.of_go ? Words::result_of_go : Words::result);
+        } else if (result.of_go) {
+            kernel_only(e.where, "a result of this function is on the stack, or of a type that is not known here");
         } else if (has_address) {
             e.type.shape = integer_shape(8, false);
             e = memory(std::move(e), result.shape, e.where);
@@ -453,6 +473,7 @@ private:
             return made(Kind::value, at, [&](Expression& argument) {
                 argument.value = Value::arg;
                 argument.argument = word.index;
+                argument.is_declared = true;
             });
         };
         switch (where.kind) {
@@ -462,12 +483,12 @@ private:
                                     found.type));
         case Passed::Kind::reference: e = memory(from(where.words[0]), shape, at); return;
         case Passed::Kind::memory:
-            if (is_record) {
+            if (is_record || found.of_go) {
                 e = memory(plus(stack_pointer(at), stack_before_arguments + where.offset), shape, at);
                 return;
             }
             e = from({.index = unsigned(where.offset / 8)});
-            e.on_stack = e.is_declared = true;
+            e.on_stack = true;
             if (shape->kind == Shape::Kind::real)
                 return make_real(e, shape->size);
             break;

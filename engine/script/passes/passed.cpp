@@ -166,6 +166,49 @@ Passed arm64_argument(const Shape& shape, Taken& taken)
     return passed;
 }
 
+// ---- Go, from 1.17 on: ABIInternal (src/cmd/compile/abi-internal.md)
+
+// False: it does not fit into the registers that are left, as a whole.
+bool go_words(const Shape& shape, size_t at, Arch arch, Taken& taken, std::vector<Passed::Word>& to)
+{
+    const unsigned integers = arch == Arch::x86_64 ? 9 : 16, reals = arch == Arch::x86_64 ? 15 : 16;
+    if (shape.kind == Shape::Kind::record || shape.kind == Shape::Kind::tuple)
+        return std::all_of(shape.members.begin(), shape.members.end(), [&](const Shape::Member& each) {
+            return go_words(*each.shape, at + each.offset, arch, taken, to);
+        });
+    if (shape.kind == Shape::Kind::array)
+        return shape.count == 0 || (shape.count == 1 && go_words(*shape.of, at, arch, taken, to));
+    const bool is_real = shape.kind == Shape::Kind::real;
+    unsigned& next = is_real ? taken.vectors : taken.integers;
+    if ((!is_real && !shape.is_number()) || next == (is_real ? reals : integers))
+        return false;
+    to.push_back({.is_vector = is_real, .index = next++, .at = at, .size = shape.size});
+    return true;
+}
+
+Passed go_argument(const Shape& shape, Arch arch, Taken& taken)
+{
+    const Taken before = taken;
+    Passed passed{.kind = Passed::Kind::registers};
+    if (go_words(shape, 0, arch, taken, passed.words))
+        return passed.words.empty() ? Passed() : passed;
+    const size_t at = up(before.stack, alignment_of(shape));
+    taken = {before.integers, before.vectors, at + shape.size};
+    return {.kind = Passed::Kind::memory, .words = {}, .offset = at};
+}
+
+std::vector<Passed> passed_by_go(const DebugTypes::Signature& function, Arch arch)
+{
+    Taken taken{.integers = function.has_dictionary.value_or(false)};
+    std::vector<Passed> all;
+    bool known = function.has_dictionary.has_value();
+    for (const DebugTypes::Parameter& each : function.parameters) {
+        known = known && each.shape && is_whole(*each.shape);
+        all.push_back(known ? go_argument(*each.shape, arch, taken) : Passed());
+    }
+    return all;
+}
+
 // A class of C++ without members: on x86-64 nothing is passed.
 bool is_empty(const Shape& shape)
 {
@@ -186,6 +229,11 @@ Passed returned(const DebugTypes::Value& result, Arch arch)
     if (!result.shape || !is_whole(*result.shape))
         return {};
     const Shape& shape = *result.shape;
+    if (result.of_go) {
+        Taken taken;
+        const Passed found = go_argument(shape, arch, taken);
+        return found.kind == Passed::Kind::registers ? found : Passed();
+    }
     if (arch == Arch::x86_64) {
         const auto found = classes(shape);
         if (!found)
@@ -199,6 +247,8 @@ Passed returned(const DebugTypes::Value& result, Arch arch)
 
 std::vector<Passed> passed(const DebugTypes::Signature& function, Arch arch)
 {
+    if (function.result.of_go)
+        return passed_by_go(function, arch);
     Taken taken;
     std::vector<Passed> all;
     const Passed result = returned(function.result, arch);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Where a function finds its arguments and leaves its result, by their types: the System V ABI (x86-64, section 3.2.3) and AAPCS64 (section 6.8).
+// Where a function finds its arguments and leaves its result, by their types: the System V ABI (x86-64, section 3.2.3), AAPCS64 (section 6.8) and
+// Go's ABIInternal.
 #pragma once
 #include "base/arch.h"
 #include "script/parse.h"

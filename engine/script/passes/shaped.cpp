@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <utility>
 
 namespace fastsdt::engine {
@@ -123,6 +124,11 @@ Expression taken(Kind kind, Expression from, const ShapePtr& shape, Span where)
     return e;
 }
 
+static ShapePtr words_shape(size_t count)
+{
+    return tuple_shape(std::vector<ShapePtr>(count, integer_shape(8, false)));
+}
+
 // Of bytes that are kept somewhere.
 Expression part(Expression of, size_t offset, const ShapePtr& shape, Span where)
 {
@@ -130,6 +136,14 @@ Expression part(Expression of, size_t offset, const ShapePtr& shape, Span where)
     if (of.kind == Kind::part) {
         from += of.number;
         of = Expression(std::move(of.operands[0]));
+    }
+    if (of.kind == Kind::tuple && of.is_declared && shape->size != 0) { // of registers: those that are meant
+        const size_t first = size_t(from) / 8,
+                     last = std::min((size_t(from) + shape->size + 7) / 8, of.operands.size());
+        of.operands =
+            std::vector<Expression>(of.operands.begin() + ptrdiff_t(first), of.operands.begin() + ptrdiff_t(last));
+        of.type.shape = words_shape(of.operands.size());
+        from %= 8;
     }
     Expression e = taken(Kind::part, std::move(of), shape, where);
     e.number = from;
@@ -232,41 +246,86 @@ Expression stack_pointer(Span where)
     });
 }
 
-// A structure of what registers have. @param result  they are those of a result
-Expression assembled(const std::vector<Passed::Word>& words, const ShapePtr& shape, Span where, bool is_result)
+// Which register has a word of a result; nullptr: the one that retval means.
+static const char* register_of_result(const Passed::Word& word, Words which)
 {
+    static constexpr std::array of_go = {"bx", "cx", "di", "si", "r8", "r9", "r10", "r11"};
+    static constexpr std::array of_arm64 = {"r1", "r2",  "r3",  "r4",  "r5",  "r6",  "r7", "r8",
+                                            "r9", "r10", "r11", "r12", "r13", "r14", "r15"};
+    if (word.index == 0)
+        return nullptr;
+    if (own_arch == Arch::arm64)
+        return of_arm64.at(word.index - 1);
+    return which == Words::result_of_go ? of_go.at(word.index - 1) : "dx";
+}
+
+Expression assembled(const std::vector<Passed::Word>& words, const ShapePtr& shape, Span where, Words which)
+{
+    const bool is_result = which != Words::arguments;
     const auto bits = [&](const Passed::Word& word) {
-        return made(Kind::value, where, [&](Expression& e) {
-            e.value = is_result && !word.is_vector && word.index == 0 ? Value::retval : Value::arg;
+        Expression value = made(Kind::value, where, [&](Expression& e) {
+            e.value = is_result ? Value::retval : Value::arg;
             e.argument = word.index;
-            if (is_result && !word.is_vector && word.index == 1) {
+            e.is_declared = true;
+            if (const char* const name = is_result && !word.is_vector ? register_of_result(word, which) : nullptr) {
                 e.value = Value::reg;
-                e.text = own_arch == Arch::x86_64 ? "dx" : "r1";
+                e.text = name;
                 e.argument = *register_of(e.text);
             }
-            if (is_result && word.is_vector)
-                e.value = Value::retval;
             if (word.is_vector)
                 e.real = unsigned(word.size);
             e.type.shape = integer_shape(8, false); // as they are
         });
+        // What a number does not fill is anything.
+        return word.size < 8 && std::has_single_bit(word.size)
+            ? to_size(std::move(value), integer_shape(word.size, false))
+            : value;
     };
     Expression all;
     all.kind = Kind::tuple;
     all.where = where;
     for (const Passed::Word& word : words) {
+        while (all.operands.size() < word.at / 8)
+            all.operands.push_back(number_of(0, where)); // between two members
         Expression next = bits(word);
-        if (word.at % 8 == 0) {
+        if (word.at % 8 != 0)
+            next =
+                address_of(Operator::shift_left, std::move(next), number_of(int64_t(8 * (word.at % 8)), where), where);
+        if (all.operands.size() == word.at / 8) {
             all.operands.push_back(std::move(next));
             continue;
         }
-        next = address_of(Operator::shift_left, std::move(next), number_of(int64_t(8 * (word.at % 8)), where), where);
         Expression& before = all.operands.back();
         before = address_of(Operator::bit_or, std::move(before), std::move(next), where);
     }
+    while (all.operands.size() < (shape->size + 7) / 8)
+        all.operands.push_back(number_of(0, where));
     all.type.kind = ValueKind::bytes;
-    all.type.shape = tuple_shape(std::vector<ShapePtr>(all.operands.size(), integer_shape(8, false)));
+    all.type.shape = words_shape(all.operands.size());
+    all.is_declared = true;
     return part(std::move(all), 0, shape, where);
+}
+
+Expression text_of_go(Expression of)
+{
+    const Span where = of.where;
+    const bool is_read = of.kind == Kind::memory;
+    const auto member = [&](size_t offset, const ShapePtr& shape) {
+        return is_read ? taken(Kind::memory, plus(of.operands[0], offset), shape, where)
+                       : part(of, offset, shape, where);
+    };
+    Expression length = member(8, integer_shape(8, true));
+    Expression text = made(Kind::value, where, [&](Expression& e) {
+        e.value = Value::str_arg;
+        e.type.kind = ValueKind::string;
+        e.operands = {member(0, pointer_shape(integer_shape(1, false))), length};
+    });
+    // One without a byte may be at any address.
+    return made(Kind::operation, where, [&](Expression& e) {
+        e.op = Operator::select;
+        e.type.kind = ValueKind::string;
+        e.operands = {std::move(length), std::move(text), zeros(plain_shape(Shape::Kind::text, 0), where)};
+    });
 }
 
 } // namespace fastsdt::engine

@@ -43,7 +43,11 @@ Expression network(std::vector<Expression> words, Span where);
 /// Value::reg's number of a register; empty: there is none of that name.
 std::optional<unsigned> register_of(const std::string& name);
 Expression stack_pointer(Span where);
-/// A structure of what registers have. @param is_result  they are those of a result
-Expression assembled(const std::vector<Passed::Word>& words, const ShapePtr& shape, Span where, bool is_result = false);
+/// A structure of what registers have.
+enum class Words { arguments, result, result_of_go };
+Expression assembled(const std::vector<Passed::Word>& words, const ShapePtr& shape, Span where,
+                     Words which = Words::arguments);
+/// Of a structure that is Go's string.
+Expression text_of_go(Expression of);
 
 } // namespace fastsdt::engine
