@@ -186,7 +186,8 @@ static_assert(
     && int(State::not_guarded) == FASTSDT_TRACE_SITE_NOT_GUARDED
     && int(State::no_stacks) == FASTSDT_TRACE_SITE_NO_STACKS && int(State::no_symbol) == FASTSDT_TRACE_SITE_NO_SYMBOL
     && int(State::no_processor) == FASTSDT_TRACE_SITE_NO_PROCESSOR
-    && int(State::handles_faults) == FASTSDT_TRACE_SITE_HANDLES_FAULTS);
+    && int(State::handles_faults) == FASTSDT_TRACE_SITE_HANDLES_FAULTS
+    && int(State::no_goroutine) == FASTSDT_TRACE_SITE_NO_GOROUTINE);
 
 } // namespace
 

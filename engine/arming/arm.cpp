@@ -487,7 +487,7 @@ void Arming::jump()
     const std::vector<Patch> all = now;
     bool moved = false; // a module may have gone since we looked
     try {
-        for (unsigned tries = 0; !now.empty() && tries < 5; ++tries) {
+        for (unsigned tries = 0; !now.empty() && target_.tries_again(tries); ++tries) {
             const auto outcomes = target_.patch(now, false);
             std::vector<Patch> again;
             for (size_t i = 0; i < now.size(); ++i) {
@@ -506,9 +506,13 @@ void Arming::jump()
                     again.push_back(now[i]);
                     break;
                 case Target::Outcome::unknown:
-                    state = {State::cannot_move, 0,
-                             "may be where a thread goes back that the process switches by itself: it has too much "
-                             "memory to look for that"};
+                    state = {
+                        State::cannot_move, 0,
+                        now[i].of_go
+                            ? "may be where a goroutine stands, and not all of them can be looked at; --engine kernel "
+                              "can have it"
+                            : "may be where a thread goes back that the process switches by itself: it has too much "
+                              "memory to look for that"};
                     break;
                 }
             }
@@ -585,7 +589,7 @@ bool Arming::is_made(const Patch& patch)
 static std::vector<Patch> undo(Target& target, std::vector<Patch> patches)
 {
     std::vector<Patch> left;
-    for (unsigned tries = 0; !patches.empty() && tries < 5; ++tries) {
+    for (unsigned tries = 0; !patches.empty() && target.tries_again(tries); ++tries) {
         const auto outcomes = target.patch(patches, true);
         std::vector<Patch> again;
         for (size_t i = 0; i < patches.size(); ++i)

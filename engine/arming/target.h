@@ -92,6 +92,12 @@ public:
     /// Writes `after` of each patch where `before` stands; `back`: the other way round. Stops the target as few times
     /// as keep each stop short. A site that has the wanted bytes already is done. No patch may cross a page.
     virtual std::vector<Outcome> patch(std::span<const Patch> patches, bool back) = 0;
+    /// Whether to try again what was busy so many times; waits first where that helps.
+    virtual bool tries_again(unsigned times)
+    {
+        constexpr unsigned most = 5;
+        return times < most;
+    }
 
     /// Up to `size` bytes that the file has which is mapped there. Empty: it cannot be read. @param mapping  that has the address
     virtual std::vector<std::byte> original(const Mapping& /*mapping*/, uint64_t /*address*/, size_t /*size*/)

@@ -108,6 +108,15 @@ int offset_of_register(unsigned number)
 #endif
 }
 
+int offset_of_goroutine()
+{
+#if defined(__aarch64__)
+    return offset_of_register(arm64::x28);
+#else
+    return offset_of_register(x86::r14);
+#endif
+}
+
 int offset_of_result()
 {
 #if defined(__aarch64__)

@@ -26,5 +26,6 @@ Source argument_source(const Site& site, const ir::Argument& argument);
 /// Where struct pt_regs has a register, by the number that ir::Register has, and what a function returns.
 int offset_of_register(unsigned number);
 int offset_of_result();
+int offset_of_goroutine(); ///< of Go's g
 
 } // namespace fastsdt::engine::bpf

@@ -191,7 +191,7 @@ std::string program_key(const Context& context, const Site& site, std::optional<
         key += name + ",";
     key += fmt::format("|{}", int(site.found.state == State::other_architecture));
     if (site.go)
-        key += fmt::format("go {}", int(*site.go));
+        key += fmt::format("go {} {}", int(*site.go), site.goroutine);
     for (const size_t clause : site.clauses)
         for (const ir::Operation& operation : context.programs[clause].operations)
             if (const auto* const op = std::get_if<ir::Symbol>(&operation); op && context.symbol)

@@ -90,6 +90,12 @@ void Maker::ask(Value what)
     case Value::node: return a_.call(BPF_FUNC_get_numa_node_id), low();
     case Value::uid: return a_.call(BPF_FUNC_get_current_uid_gid), low();
     case Value::gid: return a_.call(BPF_FUNC_get_current_uid_gid), a_.shift_right(A::r0, 32);
+    case Value::goroutine:
+        if (!site_.goroutine)
+            throw Refusal({State::no_goroutine});
+        a_.load(BPF_DW, A::r3, A::r6, offset_of_goroutine());
+        a_.add(A::r3, int32_t(site_.goroutine));
+        return read_word(sizeof(uint64_t), false);
     case Value::retval: check_result(site_); return a_.load(BPF_DW, A::r0, A::r6, offset_of_result());
     case Value::arg: // and all below are no numbers that lower() asks for
     case Value::str_arg:

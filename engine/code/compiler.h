@@ -136,6 +136,7 @@ protected:
     /// What is at the address Role::result, up to 8 bytes: to Role::result, or jumps to unread_. Nothing there is 0.
     virtual void read_memory(size_t bytes, bool is_signed) = 0;
     virtual void register_value(unsigned number, Role to) = 0; ///< at the site: Value::reg
+    virtual void goroutine(uint32_t offset, Role to) = 0;      ///< what is so far into Go's g
     virtual void processor(bool node) = 0; ///< its number, or its node's: to Role::result; throws Refusal
     virtual void nanoseconds() = 0;        ///< to Role::result
     virtual void constant(Role to, int64_t value) = 0;

@@ -4,6 +4,7 @@
 //
 //     using Assembler, Reg, Memory;          of assembler_*.h
 //     static constexpr Reg stack, returned;  the stack pointer; where a function returns an integer
+//     static constexpr Reg goroutine;        where Go has its g
 //     static constexpr size_t red_zone;      bytes below the stack pointer that are the program's
 //     static constexpr size_t of_routines;   bytes of the stack that a routine takes at most, with its return address
 //     static constexpr size_t of_unwinding;  and so many more where a script has ustack(dwarf)
@@ -49,6 +50,13 @@ protected:
             as_.load(to, frame(saved_offset(from)));
         else if (to != from)
             as_.move(to, from);
+    }
+
+    /// Go keeps it in a register, wherever its functions are entered and left.
+    void goroutine(uint32_t offset, Role to) final
+    {
+        program_register(Processor::goroutine, reg(to));
+        as_.load(reg(to), Memory{.base = reg(to), .displacement = int64_t(offset)});
     }
 
     void returned(Role to) final { program_register(Processor::returned, reg(to)); }

@@ -42,6 +42,7 @@ bool Compiler::is_leaf(const ir::Operation& operation) const
     case Value::function:
     case Value::retval:
     case Value::child:
+    case Value::goroutine:
     case Value::start: return true;
     case Value::nsecs:
     case Value::random:
@@ -100,6 +101,10 @@ void Compiler::leaf(Value what, Role to)
     case Value::function: return constant(to, int64_t(site_->function));
     case Value::start: return constant(to, int64_t(environment_.start_ns));
     case Value::retval: check_result(*site_); return returned(to);
+    case Value::goroutine:
+        if (!site_->goroutine)
+            throw Refusal({State::no_goroutine});
+        return goroutine(site_->goroutine, to);
     case Value::arg:
     case Value::str_arg:
     case Value::nsecs:
@@ -334,6 +339,7 @@ void Compiler::perform(const ir::Ask& op)
     case Value::function:
     case Value::retval:
     case Value::child:
+    case Value::goroutine:
     case Value::start: leaf(op.what, Role::result); break;
     case Value::arg:
     case Value::str_arg:

@@ -57,6 +57,7 @@ struct Site {
     uint64_t load_bias = 0;  ///< runtime address minus ELF vaddr, for operands like symbol(%rip)
     uint64_t semaphore = 0;  ///< of the semaphore; 0: none
     std::optional<GoAbi> go; ///< entry, exit: of a Go program
+    uint32_t goroutine = 0;  ///< and where g has its number; 0: not known
     uint64_t once =
         0; ///< entry: runtime address of an instruction that is executed once a call, where the first is not; else 0
     /// exit: of a function whose exits cannot be armed as a whole, all of them, by runtime address; none: they are not known. Empty: the site
@@ -97,6 +98,7 @@ struct Patch {
         own_machine.length; ///< bytes from `at` on between whose first and last no thread may stand when they change
     uint64_t semaphore =
         0; ///< runtime address of the semaphore's 16 bits: raised with the change, lowered with its undoing; 0: none
+    bool of_go = false; ///< in place of several instructions of a Go program: a goroutine may stand between them
 
     /// In place of instructions that were moved.
     bool moves() const

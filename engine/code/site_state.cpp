@@ -90,6 +90,9 @@ std::string text(const SiteState& state, size_t sites)
     case State::no_processor: return fmt::format("want{} the processor's number, which this one does not tell", s);
     case State::by_kernel: return fmt::format("{} a uprobe", has);
     case State::not_in_kernel: return fmt::format("cannot be had in the kernel: {}", state.detail);
+    case State::no_goroutine:
+        return fmt::format("want{} goid, and {} no function{} of a Go program whose version is known", s,
+                           one ? "is" : "are", one ? "" : "s");
     case State::no_stacks: return fmt::format("want{} ustack, which stubs for this architecture cannot walk", s);
     }
     return {};

@@ -54,6 +54,7 @@ enum class State {
     handles_faults, ///< its instructions may raise a signal that the process handles; number: the Fault, and was_armed
     by_kernel,      ///< a uprobe of ours is there: its hits count in the kernel
     not_in_kernel,  ///< detail: why the kernel's engine cannot have it
+    no_goroutine,   ///< goid, and it is no function of a Go program whose runtime is known
 };
 
 /// handles_faults, in its number: it was armed before the process came to handle the signal.

@@ -390,6 +390,7 @@ void Matcher::match(const LiveFile& file, std::map<Key, Site>& sites, size_t cla
             if (live.exit && !live.tail_call)
                 site.result = live.result;
             site.go = live.go;
+            site.goroutine = live.goroutine;
             site.once = live.once ? live.once.value + site.load_bias : 0;
             if (live.all_exits) {
                 site.all_exits.emplace();

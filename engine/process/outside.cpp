@@ -11,6 +11,7 @@
 #include "code/machine.h"
 #include "process/allowed.h"
 #include "process/frames.h"
+#include "process/goroutines.h"
 #include "process/inject.h"
 #include "process/known_function.h"
 #include "process/loader.h"
@@ -37,6 +38,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h> // SYS_*
+#include <thread>
 #include <unistd.h>
 #include <utility>
 
@@ -385,41 +387,42 @@ public:
     std::vector<Outcome> patch(std::span<const Patch> patches, bool back) override
     {
         // A site takes one or two microseconds, so a stop lasts one or two milliseconds.
-        constexpr size_t at_one_stop = 1000;
+        constexpr size_t at_one_stop = 1000, at_one_stop_of_go = 8000; // there a stop takes as long for its goroutines
         std::vector<Outcome> outcomes;
-        if (!back && std::any_of(patches.begin(), patches.end(), [](const Patch& p) { return p.moves(); }))
+        const auto any = [&](bool of_go) {
+            return !back && std::any_of(patches.begin(), patches.end(), [&](const Patch& p) {
+                return p.moves() && p.of_go == of_go;
+            });
+        };
+        const bool of_go = any(true);
+        if (any(false))
             look_for_frames(std::max<std::chrono::nanoseconds>(std::chrono::seconds(1), 3 * search_took_));
-        for (size_t from = 0; from < patches.size(); from += at_one_stop)
+        const size_t at_once = of_go ? at_one_stop_of_go : at_one_stop;
+        for (size_t from = 0; from < patches.size(); from += at_once) {
+            const bool prepared = of_go && goroutines() && goroutines()->prepare();
             while_stopped([&](Tracees& tracees) {
-                const auto now = patches.subspan(from, std::min(at_one_stop, patches.size() - from));
-                std::vector<uint64_t> counters;
-                for (const Tracees::Task& task : tracees.tasks())
-                    counters.push_back(task.counter);
-                // Instructions that a handler interrupted go on where they were. And who runs in our memory, but is no thread
-                // of ours, is not stopped.
-                bool all_known = true;
-                // A single word has no inside. But no processor may execute it while it changes.
-                const bool word = own_machine.arch == Arch::arm64;
-                if ((word || !back) && std::any_of(now.begin(), now.end(), [](const Patch& p) { return p.moves(); })) {
-                    FrameSearch search(view_.memory(), view_.look());
-                    for (const Tracees::Task& task : tracees.tasks()) {
-                        const user_regs_struct registers = Tracees::registers(task.number);
-                        all_known = all_known && !waits_for_child(registers, view_.memory())
-                            && (word || search.each(registers, [&](uint64_t counter) { counters.push_back(counter); }));
-                    }
-                    all_known = all_known
-                        && (word || !places_ || search.each_kept(*places_, [&](const FrameSearch::Kept& frame) {
-                                    counters.push_back(frame.counter);
-                                }));
-                }
-                std::sort(counters.begin(), counters.end());
+                const auto now = patches.subspan(from, std::min(at_once, patches.size() - from));
+                const Standing standing = look_at(tracees, now, back, prepared);
                 outcomes.resize(from);
                 for (const Patch& p : now)
-                    outcomes.push_back(p.moves() && !back && !places_ ? Outcome::unknown
-                                           : p.moves() && !all_known  ? Outcome::busy
-                                                                      : patch_one(p, back, counters));
+                    outcomes.push_back(try_one(p, back, standing));
             });
+        }
+        waits_for_goroutine_ = false;
+        for (size_t i = 0; i < patches.size(); ++i)
+            waits_for_goroutine_ = waits_for_goroutine_ || (patches[i].of_go && outcomes[i] == Outcome::busy);
         return outcomes;
+    }
+
+    // A goroutine that was preempted where a jump is to be made goes on soon, when it is its turn.
+    bool tries_again(unsigned times) override
+    {
+        constexpr unsigned most = 30, doubled_every = 4;
+        if (!waits_for_goroutine_ || times == 0)
+            return Target::tries_again(times);
+        if (times < most)
+            std::this_thread::sleep_for(std::chrono::milliseconds(2U << std::min(times / doubled_every, 5U)));
+        return times < most;
     }
 
     // By a lock on a file that only those can open who may trace the process. Who holds it forever ends the process's tracing, which
@@ -504,6 +507,101 @@ public:
 
 private:
     int memory() { return view_.memory().get(); }
+
+    // Where somebody goes on while all threads are stopped.
+    struct Standing {
+        std::vector<uint64_t> counters; // sorted
+        std::vector<uint64_t> of_go;    // in a Go program's own code; sorted
+        bool all_known = true;          // but for goroutines
+        bool go_known = true, go_readable = true;
+    };
+
+    Standing look_at(Tracees& tracees, std::span<const Patch> patches, bool back, bool prepared)
+    {
+        Standing found;
+        for (const Tracees::Task& task : tracees.tasks())
+            found.counters.push_back(task.counter);
+        std::sort(found.counters.begin(), found.counters.end());
+        found.of_go = found.counters;
+        // Instructions that a handler interrupted go on where they were. And who runs in our memory, but is no thread
+        // of ours, is not stopped.
+        // A single word has no inside. But no processor may execute it while it changes.
+        const bool word = own_machine.arch == Arch::arm64;
+        const auto any = [&](bool of_go) {
+            return std::any_of(patches.begin(), patches.end(),
+                               [&](const Patch& p) { return p.moves() && p.of_go == of_go; });
+        };
+        const bool others = (word || !back) && any(false), of_go = !back && any(true);
+        if (!others && !of_go)
+            return found;
+        std::vector<user_regs_struct> threads;
+        std::optional<FrameSearch> search;
+        if (others)
+            search.emplace(view_.memory(), view_.look());
+        for (const Tracees::Task& task : tracees.tasks()) {
+            const user_regs_struct& registers = threads.emplace_back(Tracees::registers(task.number));
+            found.all_known = found.all_known && !waits_for_child(registers, view_.memory())
+                && (word || !others
+                    || search->each(registers, [&](uint64_t counter) { found.counters.push_back(counter); }));
+        }
+        found.all_known = found.all_known
+            && (word || !others || !places_ || search->each_kept(*places_, [&](const FrameSearch::Kept& frame) {
+                              found.counters.push_back(frame.counter);
+                          }));
+        if (of_go) {
+            found.go_known = prepared;
+            found.go_readable = prepared && goroutines()->each(threads, [&](uint64_t word) {
+                if (goroutines()->has(word))
+                    found.of_go.push_back(word);
+            });
+        }
+        std::sort(found.counters.begin(), found.counters.end());
+        std::sort(found.of_go.begin(), found.of_go.end());
+        return found;
+    }
+
+    Outcome try_one(const Patch& p, bool back, const Standing& standing)
+    {
+        if (p.moves() && !back && (p.of_go ? !standing.go_known || !goroutines()->has(p.at) : !places_))
+            return Outcome::unknown;
+        if (p.moves() && (!standing.all_known || (!back && p.of_go && !standing.go_readable)))
+            return Outcome::busy;
+        return patch_one(p, back, p.of_go ? standing.of_go : standing.counters);
+    }
+
+    // Of the program that the process executes, if it is a Go program that is understood.
+    Goroutines* goroutines()
+    {
+        if (!looked_for_goroutines_)
+            goroutines_ = Goroutines::of(view_);
+        looked_for_goroutines_ = true;
+        return goroutines_ ? &*goroutines_ : nullptr;
+    }
+
+    // The same as comes_back_to() where all code is Go's. Those who are in a stub have left it soon, and no goroutine waits in one.
+    bool goes_on_in(std::span<const Range> code)
+    {
+        constexpr unsigned most = 30;
+        for (unsigned tries = 0; tries < most; ++tries) {
+            bool inside = false;
+            const auto look = [&](uint64_t address) {
+                inside = inside
+                    || std::any_of(code.begin(), code.end(), [&](const Range& range) { return range.has(address); });
+            };
+            while_stopped([&](Tracees& tracees) {
+                std::vector<user_regs_struct> threads;
+                for (const Tracees::Task& task : tracees.tasks()) {
+                    look(task.counter);
+                    threads.push_back(Tracees::registers(task.number));
+                }
+                goroutines()->each_handler(threads, look);
+            });
+            if (!inside)
+                return false;
+            std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        }
+        return true;
+    }
 
     // Of each thread. @param begin  is called first, and again where it is tried again
     void look_at_thread_pointers(const std::function<void()>& begin,
@@ -649,6 +747,8 @@ private:
     {
         if (code.empty())
             return false;
+        if (goroutines() && goroutines()->is_alone())
+            return goes_on_in(code);
         const auto is_inside = [&](uint64_t address) {
             return std::any_of(code.begin(), code.end(), [&](const Range& range) { return range.has(address); });
         };
@@ -928,7 +1028,10 @@ private:
     std::optional<std::vector<Range>> places_ = std::vector<Range>(); // places_of_frames()
     std::chrono::nanoseconds search_took_{};
     std::optional<std::chrono::steady_clock::time_point> looked_for_frames_; // when
-    std::set<uint64_t> counted_; // sites for which we have counted a semaphore up
+    bool looked_for_goroutines_ = false;
+    std::optional<Goroutines> goroutines_;
+    bool waits_for_goroutine_ = false; // at the last patch(): a site was busy for it
+    std::set<uint64_t> counted_;       // sites for which we have counted a semaphore up
 };
 
 } // namespace

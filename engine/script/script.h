@@ -93,9 +93,10 @@ enum class Value {
     node, ///< of memory, that the processor belongs to
     uid,
     gid,
-    child,  ///< the number of a COMMAND
-    random, ///< 32 bits
-    start   ///< when the script began: what `elapsed` counts from. No script can say this
+    child,     ///< the number of a COMMAND
+    random,    ///< 32 bits
+    goroutine, ///< the number of a Go program's
+    start      ///< when the script began: what `elapsed` counts from. No script can say this
 };
 
 /// Expression::argument of Value::reg: the site's address.

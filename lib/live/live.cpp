@@ -27,6 +27,7 @@
 #include "elf/return_probes.h"
 #include "live/movable_cache.h"
 #include "movable/go_code.h"
+#include "movable/go_runtime.h"
 #include "movable/instructions.h"
 
 #include <fmt/format.h>
@@ -298,6 +299,7 @@ private:
         std::optional<GoAbi> go;
         if (is_go_program(image))
             go = has_go_registers(image) ? GoAbi::registers : GoAbi::unknown;
+        const uint32_t goroutine = go ? go_number_offset(image) : 0;
         const auto set_names = [&](LiveSite& site, const Function& function, std::string_view name) {
             if (name.empty() || !texts.afford(name.size()))
                 return false;
@@ -322,6 +324,7 @@ private:
                 site.entry = site.exits = true; // exits are asked for by themselves
                 site.address = Vaddr(function.address);
                 site.go = go;
+                site.goroutine = goroutine;
                 if (const uint64_t once = go ? go_code(image, function).entry : 0; once != function.address)
                     site.once = Vaddr(once);
                 place(std::move(site), windows.entry(function.address));
@@ -331,6 +334,7 @@ private:
                 continue;
             named.exit = true;
             named.go = go;
+            named.goroutine = goroutine;
             const std::vector<Window> exits = windows.exits(function.address);
             const auto bad =
                 std::find_if(exits.begin(), exits.end(), [](const Window& w) { return w.obstacle != Obstacle::none; });

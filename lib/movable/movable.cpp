@@ -13,6 +13,7 @@
 // against it is the Obstacle. Whatever is not understood is one: an indirect jump without a table, a byte that is no instruction.
 #include "movable/movable.h"
 
+#include "movable/go_windows.h"
 #include "movable/instructions_arm64.h"
 #include "movable/survey.h"
 
@@ -62,6 +63,11 @@ std::string_view text(Obstacle obstacle)
     case Obstacle::instruction: return "has an instruction there that cannot be moved";
     case Obstacle::too_short: return "has too few bytes there";
     case Obstacle::go_program: return "is in a Go program, and has no instruction of five bytes there";
+    case Obstacle::unchecked: return "is a Go function without a check of its stack, so a stub may have no room there";
+    case Obstacle::go_runtime:
+        return "is in a Go program without symbols, or of a version whose runtime is not known, so it cannot be told "
+               "where "
+               "its goroutines stand; --engine kernel can have it";
     case Obstacle::entered: return "is entered elsewhere than at its begin";
     case Obstacle::taken: return "has instructions whose addresses are taken";
     case Obstacle::falls_through: return "runs into what stands behind it";
@@ -74,7 +80,11 @@ std::string_view text(Obstacle obstacle)
 }
 
 struct Movable::Code {
-    explicit Code(const Image& image) : survey(image) {}
+    explicit Code(const Image& image) : survey(image)
+    {
+        if (survey.is_go_program() && !survey.of_words())
+            go.emplace(image);
+    }
 
     Obstacle of_file() const;
     Obstacle of_body(const CodePart& body) const;
@@ -88,7 +98,15 @@ struct Movable::Code {
     Obstacle add_exits(uint32_t number, std::vector<Window>& exits) const;
     Window exit_at(uint32_t number, const Instruction& instruction, uint64_t address, bool at_return) const;
 
+    bool is_go(uint64_t function) const { return go && go->has(function); }
+    // Of a Go program that is not understood: which of its functions are Go's is not known, but that those have no frames.
+    Obstacle without_frame(Obstacle obstacle) const
+    {
+        return obstacle == Obstacle::no_frame && go && !go->is_understood() ? Obstacle::go_runtime : obstacle;
+    }
+
     Survey survey;
+    std::optional<GoWindows> go;
 };
 
 Obstacle Movable::Code::of_file() const
@@ -334,8 +352,10 @@ Movable::~Movable() = default;
 Window Movable::entry(uint64_t function) const
 {
     uint32_t number = 0;
+    if (code_->is_go(function))
+        return code_->go->entry(function);
     if (const Obstacle obstacle = code_->find(function, number); obstacle != Obstacle::none)
-        return refused(function, obstacle);
+        return refused(function, code_->without_frame(obstacle));
     const CodePart& body = code_->survey.bodies()[number];
     // Labels whose addresses data have are known; what is computed from an address of the function's own is not.
     if (body.restarts && (!body.by_data || body.refers_inside))
@@ -348,8 +368,10 @@ Window Movable::entry(uint64_t function) const
 std::vector<Window> Movable::exits(uint64_t function) const
 {
     uint32_t number = 0;
+    if (code_->is_go(function))
+        return code_->go->exits(function);
     if (const Obstacle obstacle = code_->find(function, number); obstacle != Obstacle::none)
-        return {refused(function, obstacle)};
+        return {refused(function, code_->without_frame(obstacle))};
     if (code_->survey.bodies()[number].computed)
         return {refused(function, Obstacle::computed_jump)};
     std::vector<Window> exits;

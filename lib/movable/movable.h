@@ -42,6 +42,8 @@ enum class Obstacle : uint8_t {
     instruction,
     too_short,
     go_program,
+    unchecked,  ///< of Go
+    go_runtime, ///< of Go
     entered,
     taken,
     falls_through,
@@ -54,7 +56,8 @@ enum class Obstacle : uint8_t {
 constexpr bool concerns_only_moving(Obstacle obstacle)
 {
     return obstacle == Obstacle::target || obstacle == Obstacle::page || obstacle == Obstacle::instruction
-        || obstacle == Obstacle::too_short || obstacle == Obstacle::go_program;
+        || obstacle == Obstacle::too_short || obstacle == Obstacle::go_program || obstacle == Obstacle::unchecked
+        || obstacle == Obstacle::go_runtime;
 }
 /// What follows the name of the place: "is a jump target inside its first five bytes".
 std::string_view text(Obstacle obstacle);

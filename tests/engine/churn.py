@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Traces programs in which everything comes and goes (churn.c, churn_throws.cpp, churn.go), again and again, each time one of them by one or two
-tracers, many of which are killed at a moment of their own, or nobody reads their output any more: `churn.py ROUNDS SEED`, or `churn.py SECONDSs SEED`.
+tracers, many of which are killed at a moment of their own, or nobody reads their output any more: `churn.py ROUNDS SEED [PROGRAM...]`, or `churn.py SECONDSs SEED [PROGRAM...]`.
 Afterwards each process has to be as it was: the text of each file that it has mapped, the vdso, semaphores, mappings, memory; and the program says
 whether all of its sums were right."""
 import os
@@ -32,7 +32,13 @@ OF_THROWS = [
     "uprobe:./throws:*catch_one* { @s[tid] = nsecs; } uretprobe:./throws:*catch_one* /@s[tid]/ { @h = hist(nsecs - @s[tid]); delete(@s[tid]); }",
     "uprobe:*/libstdc++.so.6:__cxa_throw { @[ustack(4)] = count(); } uprobe:./throws:*throw_at* { printf(\"%d\\n\", arg0); }",
 ]
-OF_GO = ["uprobe:./goes:main.* { @[func] = count(); }", "uprobe:./goes:*, uretprobe:./goes:main.deep { @ = count(); }"]
+OF_GO = [
+    "uprobe:./goes:main.* { @[func] = count(); }",
+    "uprobe:./goes:*, uretprobe:./goes:main.deep { @ = count(); }",
+    "uprobe:./goes:*, uretprobe:./goes:* { @[probe] = count(); }",
+    "uprobe:./goes:main.recovered { @s[goid] = nsecs; } uretprobe:./goes:main.recovered /@s[goid]/ { @h = hist(nsecs - @s[goid]); delete(@s[goid]); }",
+    "uprobe:./goes:main.deep { @[arg0, ustack(3)] = count(); } uretprobe:./goes:main.turn { @t[goid, tid] = count(); }",
+]
 PROGRAMS = {"./churn": SCRIPTS, "./throws": OF_THROWS, "./goes": OF_GO}
 
 
@@ -80,9 +86,7 @@ class Program(Traced):
 
 
 def tracer(program, script, *options, output=subprocess.DEVNULL):
-    """The user engine leaves Go alone; the kernel's has its functions."""
-    engine = "kernel" if program.scripts is OF_GO else "user"
-    command = ["fastsdt-trace", "--engine", engine, *options, "-p", str(program.pid), "-e", script]
+    command = ["fastsdt-trace", "--engine", "user", *options, "-p", str(program.pid), "-e", script]
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.PIPE, text=True)
 
 
@@ -151,9 +155,9 @@ def main():
     signal.signal(signal.SIGINT, signal.default_int_handler)
     r = random.Random(seed)
     is_long = wanted.endswith("s")
-    programs = [Program("./churn", "./churnlib.so", *(["1200"] if is_long else [])), Program("./throws")]
-    if os.path.exists("./goes"):
-        programs.append(Program("./goes"))
+    commands = [["./churn", "./churnlib.so", *(["1200"] if is_long else [])], ["./throws"], ["./goes"]]
+    wanted_programs = sys.argv[3:] or [command[0] for command in commands if os.path.exists(command[0])]
+    programs = [Program(*command) for command in commands if command[0] in wanted_programs]
     before = []
     for program in programs:
         program.ask("go")

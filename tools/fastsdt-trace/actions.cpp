@@ -157,6 +157,7 @@ std::optional<uint64_t> Actions::ask(engine::Value what)
     case Value::comm:
     case Value::probe:
     case Value::function:
+    case Value::goroutine:
     case Value::retval:
     case Value::stack:
     case Value::reg:

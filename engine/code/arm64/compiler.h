@@ -26,7 +26,7 @@ struct Processor {
     using Assembler = arm64::Assembler;
     using Reg = arm64::Reg;
     using Memory = arm64::Memory;
-    static constexpr Reg stack = sp, returned = x0;
+    static constexpr Reg stack = sp, returned = x0, goroutine = x28;
     static constexpr size_t red_zone = 0, of_routines = 64, // without long vectors: system_call()
         of_unwinding = 0;
     static constexpr Reg reg(Role role)

@@ -25,7 +25,7 @@ struct Processor {
     using Assembler = x86::Assembler;
     using Reg = x86::Reg;
     using Memory = x86::Memory;
-    static constexpr Reg stack = rsp, returned = rax;
+    static constexpr Reg stack = rsp, returned = rax, goroutine = r14;
     static constexpr size_t red_zone = 128, of_routines = 80, of_unwinding = 56;
     static constexpr Reg reg(Role role)
     {

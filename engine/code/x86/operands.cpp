@@ -15,6 +15,8 @@ namespace {
 
 /// The System V ABI's registers for integer arguments.
 constexpr Reg parameters[] = {rdi, rsi, rdx, rcx, r8, r9};
+/// Go's ABIInternal.
+constexpr Reg parameters_of_go[] = {rax, rbx, rcx, rdi, rsi, r8, r9, r10, r11};
 
 struct Named {
     Reg reg;
@@ -141,6 +143,15 @@ Source argument_of(const Site& site, const std::vector<Argument>& noted, const i
         throw Refusal({State::exit_arguments});
     if (site.kind == Probe::Kind::usdt)
         return noted_argument(noted, index_of(site, noted, argument), argument.real);
+    if (site.go && !site.inside) {
+        if (site.go == GoAbi::unknown || argument.real || argument.on_stack
+            || argument.index >= std::size(parameters_of_go))
+            throw Refusal({State::no_stack_record});
+        Source source;
+        source.kind = Source::Kind::reg;
+        source.reg = parameters_of_go[argument.index];
+        return source;
+    }
     if (argument.real && !argument.on_stack)
         return vector_source<Source>(argument.index, argument.real);
     Source source;

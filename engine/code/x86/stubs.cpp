@@ -30,6 +30,10 @@ namespace {
 
 constexpr Registers all_but_rsp = 0xffff & ~bit(rsp);
 
+// What a goroutine's stack has below the frame of a function that has checked it: stackGuard less stackSmall, runtime/stack.go.
+constexpr size_t free_of_go = 800;
+static_assert(Processor::red_zone + most_stack <= free_of_go);
+
 } // namespace
 
 Compiler::Compiler(const Script& script, const Tables& tables, const Arena& arena, const Environment& environment)
@@ -51,6 +55,7 @@ Patch Compiler::patch(const Site& site, uint64_t stub) const
 {
     static constexpr unsigned char nop[] = {FASTSDT_BYTES_nop10}, jump[] = {FASTSDT__JUMP};
     Patch patch{.at = site.patch, .length = site.exchanged(), .covers = site.length};
+    patch.of_go = site.go && site.moved.guarded;
     if (site.moves()) {
         std::copy_n(site.moved.bytes.begin(), patch.length, patch.before.begin());
         patch.after[0] = std::byte(jump[3]); // without the prefixes that make it as long as a nop10's first bytes
@@ -89,6 +94,13 @@ Registers Compiler::saved_registers(Registers written) const
 void Compiler::save()
 {
     check_stack();
+    if (site_->go && calls_functions()) // they have no idea of how little that is
+        throw Refusal({State::cannot_move, 0, "is in a Go program, whose stacks are too small for C functions"});
+    if (site_->go && !environment_.rdfsbase && !environment_.stored_thread_pointers)
+        throw Refusal(
+            {State::cannot_move, 0,
+             "is in a Go program, whose threads cannot be told apart here: the kernel does not let programs read "
+             "their thread pointer (Linux 5.9)"});
     const auto whole = int64_t(128 + frame_size());
     as_.address(rsp, {.base = rsp, .displacement = -whole});
     for (int reg = rax; reg <= r15; ++reg)

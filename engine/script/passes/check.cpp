@@ -643,6 +643,7 @@ private:
                 return;
             [[fallthrough]];
         case Value::symbol:
+        case Value::goroutine:
             if (!clause.has_sites())
                 kernel_only(e.where, "it belongs to probes of programs here");
             return;

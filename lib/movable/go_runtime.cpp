@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "movable/go_runtime.h"
+
+#include "elf/entries.h"
+
+#include <charconv>
+#include <string_view>
+
+namespace fastsdt {
+namespace {
+
+// "go1.26.8" of .go.buildinfo: 26. debug/buildinfo: from 1.18 on a bit of the flags says that the text stands there, behind its length.
+std::optional<unsigned> minor_version(const Image& image)
+{
+    constexpr size_t flags = 15, length = 32, text = 33, longest = 128; // a length of one byte
+    constexpr std::string_view magic = "\xff Go buildinf:", first = "go1.";
+    const Section* const section = image.section(".go.buildinfo");
+    if (!section)
+        return std::nullopt;
+    const auto bytes = image.contents(*section);
+    const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    if (all.size() <= text || !all.starts_with(magic) || !(all[flags] & 2))
+        return std::nullopt;
+    const auto size = static_cast<unsigned char>(all[length]);
+    if (size >= longest || size > all.size() - text)
+        return std::nullopt;
+    std::string_view version = all.substr(text, size);
+    if (!version.starts_with(first))
+        return std::nullopt;
+    version.remove_prefix(first.size());
+    unsigned minor = 0;
+    if (std::from_chars(version.data(), version.data() + version.size(), minor).ec != std::errc())
+        return std::nullopt;
+    return minor;
+}
+
+// runtime/runtime2.go. gobuf begins with sp and pc. Until 1.24 it had `ret`, from 1.23 on g has `syscallbp`.
+bool set_offsets(unsigned minor, GoRuntime& runtime)
+{
+    constexpr unsigned oldest = 18, newest = 26;
+    if (minor < oldest || minor > newest)
+        return false;
+    const bool longer = minor == 23 || minor == 24;
+    runtime.sched = 56;
+    runtime.status = longer ? 152 : 144;
+    runtime.number = longer ? 160 : 152;
+    return true;
+}
+
+void set_symbol(std::string_view name, uint64_t address, uint64_t size, GoRuntime& runtime)
+{
+    if (name == "runtime.text")
+        runtime.text.start = address;
+    else if (name == "runtime.etext")
+        runtime.text.end = address;
+    else if (name == "go:textfipsstart")
+        runtime.hashed.start = address;
+    else if (name == "go:textfipsend")
+        runtime.hashed.end = address;
+    else if (name == "runtime.allgs")
+        runtime.goroutines = address;
+    else if (name == "runtime.asyncPreempt2" || name == "runtime.asyncPreempt2.abi0")
+        runtime.preemption.push_back({address, address + size});
+}
+
+} // namespace
+
+uint32_t go_number_offset(const Image& image)
+{
+    GoRuntime runtime;
+    const auto minor = minor_version(image);
+    return minor && set_offsets(*minor, runtime) ? runtime.number : 0;
+}
+
+std::optional<GoRuntime> go_runtime(const Image& image)
+{
+    const auto minor = minor_version(image);
+    const Section* const section = image.section(".symtab");
+    GoRuntime runtime;
+    if (image.arch() != Arch::x86_64 || (image.kind() != Image::Kind::executable && image.kind() != Image::Kind::pie)
+        || !minor || !section || !set_offsets(*minor, runtime))
+        return std::nullopt;
+    const Entries<Elf64_Sym> symbols(image, *section);
+    for (size_t i = 0; i < symbols.size(); ++i) {
+        const Elf64_Sym symbol = symbols[i];
+        if (symbol.st_shndx != SHN_UNDEF)
+            set_symbol(symbols.text(symbol.st_name), symbol.st_value, symbol.st_size, runtime);
+    }
+    const bool whole = runtime.text.start < runtime.text.end && runtime.goroutines && !runtime.preemption.empty()
+        && runtime.hashed.start <= runtime.hashed.end;
+    return whole ? std::optional(runtime) : std::nullopt;
+}
+
+} // namespace fastsdt

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What has to be known of a Go program's runtime before instructions of its functions may give way to jumps: where its goroutines are listed, and
+// how one that does not run says where it goes on. Of versions whose layouts are known; engine/process/goroutines.h reads it.
+#pragma once
+#include "elf/image.h"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace fastsdt {
+
+/// ELF vaddrs [start, end).
+struct GoRange {
+    uint64_t start = 0, end = 0;
+    bool has(uint64_t address) const { return address - start < end - start; }
+};
+
+struct GoRuntime {
+    GoRange text;   ///< of what Go's compiler and assembler made
+    GoRange hashed; ///< the program hashes it when it begins, in FIPS mode: `go:textfipsstart`
+    std::vector<GoRange>
+        preemption;          ///< asyncPreempt2: where a goroutine stands that was stopped between any two instructions
+    uint64_t goroutines = 0; ///< ELF vaddr of runtime.allgs: a slice of pointers to g
+    uint32_t sched = 0;      ///< offset in g of the saved stack pointer; behind it is the program counter
+    uint32_t status = 0, number = 0; ///< offsets in g
+};
+
+/// GoRuntime::number, by the version alone. 0: that is not known.
+uint32_t go_number_offset(const Image& image);
+
+/// Empty: its version is not known, or it has no symbols, or the runtime is in another file.
+std::optional<GoRuntime> go_runtime(const Image& image);
+
+} // namespace fastsdt

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "movable/go_windows.h"
+
+#include "movable/instructions.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <span>
+
+namespace fastsdt {
+namespace {
+
+constexpr uint64_t page = 4096, jump_size = 5, longest = 32;
+
+using Bytes = std::span<const std::byte>;
+
+bool starts_with(Bytes code, std::initializer_list<unsigned> bytes)
+{
+    return code.size() >= bytes.size()
+        && std::equal(bytes.begin(), bytes.end(), code.begin(),
+                      [](unsigned a, std::byte b) { return std::byte(a) == b; });
+}
+
+Window refused(uint64_t address, Obstacle obstacle)
+{
+    Window window;
+    window.address = address;
+    window.obstacle = obstacle;
+    return window;
+}
+
+// A jump under a condition that the stack's check has: jbe, or jb where the difference may be negative.
+size_t branch_length(Bytes code, unsigned condition)
+{
+    return starts_with(code, {0x70 | condition}) ? 2 : starts_with(code, {0x0f, 0x80 | condition}) ? 6 : 0;
+}
+
+// Bytes of the check that a function begins with. 0: it has none that is understood.
+size_t check_length(Bytes code)
+{
+    constexpr unsigned below = 2, below_or_equal = 6;
+    size_t at = 0;
+    bool of_rsp = true;
+    const auto rest = [&] { return code.subspan(std::min(at, code.size())); };
+    if (starts_with(rest(), {0x4c, 0x8d, 0x64, 0x24})) { // lea -N(%rsp), %r12
+        at += 5;
+        of_rsp = false;
+    } else if (starts_with(rest(), {0x4c, 0x8d, 0xa4, 0x24})) {
+        at += 8;
+        of_rsp = false;
+    } else if (starts_with(rest(), {0x49, 0x89, 0xe4})) { // mov %rsp, %r12; sub $N, %r12; jb
+        at += 3;
+        of_rsp = false;
+        if (!starts_with(rest(), {0x49, 0x81, 0xec}))
+            return 0;
+        at += 7;
+        const size_t branch = branch_length(rest(), below);
+        if (!branch)
+            return 0;
+        at += branch;
+    }
+    if (!starts_with(rest(), {of_rsp ? 0x49u : 0x4du, 0x3b, 0x66, 0x10})) // cmp 0x10(%r14), %rsp or %r12
+        return 0;
+    at += 4;
+    const size_t branch = branch_length(rest(), below_or_equal);
+    return branch && at + branch < code.size() ? at + branch : 0;
+}
+
+// push %rbp; mov %rsp, %rbp; sub $N, %rsp
+bool is_prologue(Bytes code)
+{
+    return starts_with(code, {0x55, 0x48, 0x89, 0xe5})
+        && (starts_with(code.subspan(4), {0x48, 0x83, 0xec}) || starts_with(code.subspan(4), {0x48, 0x81, 0xec}));
+}
+
+// add $N, %rsp; pop %rbp; ret. Or only the end of it.
+bool is_epilogue(Bytes code)
+{
+    if (starts_with(code, {0x48, 0x83, 0xc4}))
+        code = code.subspan(std::min<size_t>(4, code.size()));
+    else if (starts_with(code, {0x48, 0x81, 0xc4}))
+        code = code.subspan(std::min<size_t>(7, code.size()));
+    return starts_with(code, {0x5d, 0xc3});
+}
+
+} // namespace
+
+struct GoWindows::Body {
+    struct Step {
+        uint64_t address = 0;
+        uint8_t length = 0;
+        Instruction::Flow flow = Instruction::next;
+        bool leads_out = false; // a direct jump
+        bool computed = false;  // an indirect one
+        uint64_t end() const { return address + length; }
+    };
+    const Function* function = nullptr;
+    uint64_t entry = 0; // behind the check
+    std::vector<Step> steps;
+    std::vector<uint64_t> targets; // within it, sorted
+    bool computed = false;         // has an indirect jump: a switch's, to where its cases begin
+    uint64_t end() const { return function->address + function->size; }
+};
+
+GoWindows::GoWindows(const Image& image) : image_(image), runtime_(go_runtime(image))
+{
+    if (!runtime_)
+        return;
+    functions_ = image.functions();
+    std::erase_if(functions_, [&](const Function& one) { return !has(one.address); });
+    for (const Function& one : functions_) {
+        Decoder decoder(image.arch());
+        Instruction instruction;
+        const uint64_t end = one.address + one.size;
+        for (uint64_t at = one.address; at < end; at += instruction.length) {
+            if (!decoder.decode(image.bytes_at(at), at, instruction) || instruction.length == 0)
+                break; // data, or assembly of the newest processors: see read()
+            if (instruction.direct && (instruction.target < one.address || instruction.target >= end)) {
+                const Function* const other = function_before(functions_, instruction.target);
+                if (!other || other->address != instruction.target)
+                    entered_.push_back(instruction.target);
+            }
+        }
+    }
+    std::sort(entered_.begin(), entered_.end());
+}
+
+// What stands there, as far as it is about the whole function.
+Obstacle GoWindows::read(uint64_t function, Body& body) const
+{
+    body.function = function_before(functions_, function);
+    if (!body.function || body.function->address != function || body.function->size == 0)
+        return Obstacle::inside;
+    const auto is_assembly = [](std::string_view name) { return name.ends_with(".abi0"); };
+    const auto overlaps = [&](const GoRange& range) { return function < range.end && range.start < body.end(); };
+    const auto& aliases = body.function->aliases;
+    // Assembly may have anything in r14.
+    if (is_assembly(body.function->name) || std::any_of(aliases.begin(), aliases.end(), is_assembly)
+        || overlaps(runtime_->hashed)
+        || std::any_of(runtime_->preemption.begin(), runtime_->preemption.end(), overlaps))
+        return Obstacle::special;
+    const Bytes code = image_.bytes_at(function);
+    const size_t check = check_length(code.first(std::min<size_t>(code.size(), body.function->size)));
+    if (check == 0)
+        return Obstacle::unchecked;
+    body.entry = function + check;
+    Decoder decoder(image_.arch());
+    Instruction instruction;
+    for (uint64_t at = function; at < body.end(); at += instruction.length) {
+        if (!decoder.decode(image_.bytes_at(at), at, instruction) || instruction.length == 0
+            || instruction.length > body.end() - at)
+            return Obstacle::not_instructions;
+        const bool inside = instruction.direct && instruction.target - function < body.function->size;
+        const bool computed = instruction.jumps() && !instruction.direct;
+        body.steps.push_back({at, instruction.length, instruction.flow,
+                              instruction.direct && !instruction.calls() && !inside, computed});
+        body.computed = body.computed || computed;
+        if (inside)
+            body.targets.push_back(instruction.target);
+    }
+    std::sort(body.targets.begin(), body.targets.end());
+    return Obstacle::none;
+}
+
+// Whether a jump may take the place of [start, end), whose instructions can be moved.
+Obstacle GoWindows::obstacle_to(const Body& body, uint64_t start, uint64_t end) const
+{
+    if (end - start < jump_size)
+        return Obstacle::too_short;
+    if (end - start > longest)
+        return Obstacle::instruction;
+    for (const auto* const targets : {&body.targets, &entered_})
+        if (const auto next = std::upper_bound(targets->begin(), targets->end(), start);
+            next != targets->end() && *next < end)
+            return Obstacle::target;
+    return start % page > page - jump_size ? Obstacle::page : Obstacle::none;
+}
+
+namespace {
+
+// Nothing that the runtime would have to know of happens there.
+bool moves(const Image& image, uint64_t address)
+{
+    const Motion motion = motion_of(image, image.bytes_at(address), address);
+    return motion.moves == Moves::anywhere && motion.faults == 0;
+}
+
+} // namespace
+
+Window GoWindows::entry_of(const Body& body) const
+{
+    Window window;
+    window.address = body.entry;
+    auto step = std::find_if(body.steps.begin(), body.steps.end(),
+                             [&](const Body::Step& one) { return one.address == body.entry; });
+    uint64_t end = body.entry;
+    for (; end - body.entry < jump_size; ++step) {
+        if (step == body.steps.end())
+            return refused(body.entry, Obstacle::too_short);
+        if (step->flow != Instruction::next || !moves(image_, step->address))
+            return refused(body.entry, Obstacle::instruction);
+        end = step->end();
+    }
+    // A switch's cases begin behind that.
+    if (body.computed && !is_prologue(image_.bytes_at(body.entry)))
+        return refused(body.entry, Obstacle::computed_jump);
+    window.length = uint8_t(end - body.entry);
+    window.obstacle = obstacle_to(body, body.entry, end);
+    return window;
+}
+
+// What stands between functions.
+bool GoWindows::is_padding(const Body& body, uint64_t from, uint64_t to) const
+{
+    const Bytes bytes = image_.bytes_at(from);
+    const auto next = std::upper_bound(functions_.begin(), functions_.end(), body.function->address,
+                                       [](uint64_t address, const Function& one) { return address < one.address; });
+    return from == body.end() && to <= runtime_->text.end && (next == functions_.end() || to <= next->address)
+        && bytes.size() >= to - from
+        && std::all_of(bytes.begin(), bytes.begin() + ptrdiff_t(to - from),
+                       [](std::byte b) { return b == std::byte{0xcc}; });
+}
+
+// As few instructions before a return as will do, and padding behind it where they are too short. @param least  where the first may begin
+Window GoWindows::exit_of(const Body& body, size_t at_return, uint64_t least) const
+{
+    const Body::Step& ret = body.steps[at_return];
+    Obstacle why = Obstacle::too_short;
+    for (size_t i = at_return;; --i) {
+        const Body::Step& first = body.steps[i];
+        if (i != at_return && (first.flow != Instruction::next || !moves(image_, first.address))) {
+            why = why == Obstacle::too_short ? Obstacle::instruction : why;
+            break;
+        }
+        uint64_t end = std::max(ret.end(), first.address + jump_size);
+        const bool padded = end == ret.end() || is_padding(body, ret.end(), end);
+        const bool shaped = !body.computed || is_epilogue(image_.bytes_at(first.address));
+        const Obstacle obstacle = !padded ? Obstacle::too_short
+            : !shaped                     ? Obstacle::computed_jump
+                                          : obstacle_to(body, first.address, end);
+        if (obstacle == Obstacle::none) {
+            Window window;
+            window.address = first.address;
+            window.length = uint8_t(end - first.address);
+            window.at = uint8_t(ret.address - first.address);
+            window.leaves = true;
+            return window;
+        }
+        why = obstacle;
+        if (i == 0 || body.steps[i - 1].address < least || obstacle == Obstacle::target
+            || std::binary_search(body.targets.begin(), body.targets.end(), first.address))
+            break; // who jumps to it would land inside of a longer one
+    }
+    return refused(ret.address, why);
+}
+
+Window GoWindows::entry(uint64_t function) const
+{
+    Body body;
+    const Obstacle obstacle = read(function, body);
+    return obstacle == Obstacle::none ? entry_of(body) : refused(function, obstacle);
+}
+
+std::vector<Window> GoWindows::exits(uint64_t function) const
+{
+    Body body;
+    if (const Obstacle obstacle = read(function, body); obstacle != Obstacle::none)
+        return {refused(function, obstacle)};
+    const Window entry = entry_of(body);
+    const uint64_t least = body.entry + (entry.obstacle == Obstacle::none ? entry.length : 0);
+    std::vector<Window> exits;
+    for (size_t i = 0; i < body.steps.size(); ++i) {
+        const Body::Step& step = body.steps[i];
+        if (step.flow == Instruction::ret)
+            exits.push_back(exit_of(body, i, least));
+        else if (step.leads_out)
+            exits.push_back(refused(
+                step.address, step.flow == Instruction::branch ? Obstacle::conditional_exit : Obstacle::unknown_exit));
+    }
+    if (exits.empty() && body.computed)
+        return {refused(function, Obstacle::computed_jump)};
+    return exits;
+}
+
+} // namespace fastsdt
