@@ -21,6 +21,7 @@
 
 namespace fastsdt::engine {
 
+#if defined(__x86_64__)
 namespace {
 
 // runtime/runtime2.go
@@ -52,8 +53,6 @@ Goroutines::Goroutines(ProcessView& view, const GoRuntime& runtime, uint64_t bia
     : view_(&view), runtime_(runtime), bias_(bias),
       text_{runtime.text.start + bias, runtime.text.end - runtime.text.start}, alone_(alone)
 {}
-
-#if defined(__x86_64__)
 
 std::optional<Goroutines> Goroutines::of(ProcessView& view)
 {

@@ -27,6 +27,7 @@ public:
 
     /// Reads where goroutines are, for a stop that is soon. False: what is there is not as it should be, or more than can be looked at.
     bool prepare();
+    size_t size() const { return pointers_.size(); } ///< how many there have ever been at once, as of then
     /// Calls `visit` with each word by which a goroutine or a thread may go on somewhere, besides the threads' program counters: all threads are
     /// stopped, and prepare() was called. @return  false: it cannot be told
     using Visit = std::function<void(uint64_t)>;

@@ -387,7 +387,8 @@ public:
     std::vector<Outcome> patch(std::span<const Patch> patches, bool back) override
     {
         // A site takes one or two microseconds, so a stop lasts one or two milliseconds.
-        constexpr size_t at_one_stop = 1000, at_one_stop_of_go = 8000; // there a stop takes as long for its goroutines
+        // Where there are many goroutines to be looked at, that takes longer.
+        constexpr size_t at_one_stop = 1000, at_one_stop_of_go = 8000, many_goroutines = 5000;
         std::vector<Outcome> outcomes;
         const auto any = [&](bool of_go) {
             return !back && std::any_of(patches.begin(), patches.end(), [&](const Patch& p) {
@@ -397,9 +398,10 @@ public:
         const bool of_go = any(true);
         if (any(false))
             look_for_frames(std::max<std::chrono::nanoseconds>(std::chrono::seconds(1), 3 * search_took_));
-        const size_t at_once = of_go ? at_one_stop_of_go : at_one_stop;
+        size_t at_once = at_one_stop;
         for (size_t from = 0; from < patches.size(); from += at_once) {
             const bool prepared = of_go && goroutines() && goroutines()->prepare();
+            at_once = prepared && goroutines()->size() > many_goroutines ? at_one_stop_of_go : at_one_stop;
             while_stopped([&](Tracees& tracees) {
                 const auto now = patches.subspan(from, std::min(at_once, patches.size() - from));
                 const Standing standing = look_at(tracees, now, back, prepared);

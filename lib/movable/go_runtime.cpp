@@ -37,7 +37,7 @@ std::optional<unsigned> minor_version(const Image& image)
 // runtime/runtime2.go. gobuf begins with sp and pc. Until 1.24 it had `ret`, from 1.23 on g has `syscallbp`.
 bool set_offsets(unsigned minor, GoRuntime& runtime)
 {
-    constexpr unsigned oldest = 18, newest = 26;
+    constexpr unsigned oldest = 19, newest = 26; // that were tried
     if (minor < oldest || minor > newest)
         return false;
     const bool longer = minor == 23 || minor == 24;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Goroutines whose stacks grow and move, that are preempted in loops, panic, go on on other threads and look at their own stacks, with a busy garbage
-// collector, as churn.c: each line "go", "quiet" or "counts", which is of what the program has counted of itself. Each result is checked. `goes LOOPS`: each
-// goroutine does so many passes, under its own profiler, and the program ends.
+// collector, as churn.c: each line "go", "quiet", "tight" or "counts", which is of what the program has counted of itself. Each result is checked.
+// `goes LOOPS`: each goroutine does so many passes, under its own profiler, and the program ends.
 package main
 
 import (
@@ -129,6 +129,33 @@ func work(first, most int64) {
 	}
 }
 
+// Nearly half of their instructions are inside of what moves.
+//
+//go:noinline
+func one(i int64) int64 { return two(i) + 1 }
+
+//go:noinline
+func two(i int64) int64 { return three(i) + 1 }
+
+//go:noinline
+func three(i int64) int64 { return four(i) + 1 }
+
+//go:noinline
+func four(i int64) int64 { return five(i) + 1 }
+
+//go:noinline
+func five(i int64) int64 { return six(i) + 1 }
+
+//go:noinline
+func six(i int64) int64 { return short(i, i, i+1) }
+
+// More of them than processors: those that wait were preempted anywhere, and stay there until it is their turn.
+func tight(first int64) {
+	for i := first; !stopping.Load(); i++ {
+		check(one(i) == i+5)
+	}
+}
+
 func start(threads *sync.WaitGroup, most int64) {
 	stopping.Store(false)
 	for i := int64(0); i < 8; i++ {
@@ -155,6 +182,13 @@ func main() {
 	for lines.Scan() {
 		if lines.Text() == "go" {
 			start(&threads, 0)
+			fmt.Println("going")
+		} else if lines.Text() == "tight" {
+			stopping.Store(false)
+			for i := int64(0); i < 16; i++ {
+				threads.Add(1)
+				go func() { defer threads.Done(); tight(i * 1000) }()
+			}
 			fmt.Println("going")
 		} else if lines.Text() == "counts" {
 			fmt.Printf("counts %d %d\n", entered.Load(), left.Load())

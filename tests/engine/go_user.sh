@@ -107,6 +107,15 @@ for line in subprocess.check_output(['readelf', '-lW', 'goes'], text=True).split
         code = open('goes', 'rb').read()[offset:offset + size]
         sys.stdout.buffer.write(code.ljust((size + 4095) // 4096 * 4096, b'\0'))") || fail "its code is not its file's"
 
+# Goroutines that wait stand between instructions that would move: where that is so nothing moves, until they have gone on.
+ask tight
+for _ in 1 2 3 4 5; do
+    trace 0 -p $pid --duration 0.3 -e 'uprobe:./goes:main.* { @in = count(); } uretprobe:./goes:main.* { @out = count(); }'
+    grep -q '^sites \([0-9]*\) of \1 armed' "$here/out" || fail "armed in loops: $(cat "$here/out")"
+done
+ask quiet
+expect "wrong results in loops" "$(cut -d' ' -f3 <<<"$answer")" 0
+
 # ---- The runtime's own dump while all is armed.
 ask go
 attach 'uprobe:./goes:* { @in = count(); } uretprobe:./goes:* { @out = count(); }'

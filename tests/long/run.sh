@@ -12,6 +12,7 @@
 #   *torture       GCC's torture tests with the plugins of both compilers
 #   *move-torture  the same programs with all functions armed
 #    move-cpython, move-postgresql    programs as installed, with all functions armed
+#    move-go       the standard library's tests of the installed Go, the same way
 #   *links         compilers, linkers, LTO, section collection
 #   *packages      Debian's, RPM's and Conan's
 #   *static        the static file, built twice, in roots of distributions
