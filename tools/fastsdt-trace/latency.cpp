@@ -75,10 +75,7 @@ std::string function_place(const std::string& place, const char* who)
     return is_source ? fmt::format("{}:cpp:\"{}\"", file, name) : fmt::format("{}:{}", file, name);
 }
 
-namespace {
-
-// A goroutine goes on on another thread when it has waited. Its register for itself stays.
-std::string who(const std::string& file, const Options& options)
+std::string caller_of(const std::string& file, const Options& options)
 {
     bool go = false;
     try {
@@ -90,8 +87,6 @@ std::string who(const std::string& file, const Options& options)
     }
     return !go ? "tid" : engine::own_machine.arch == Arch::arm64 ? "reg(\"r28\")" : "reg(\"r14\")";
 }
-
-} // namespace
 
 Place place_in_program(const std::string& place, const Options& options)
 {
@@ -147,7 +142,7 @@ std::string latency_script(const std::vector<std::string>& places, const Options
 {
     std::string start, end;
     const size_t colon = places.size() == 1 ? places[0].find(':') : places[0].npos;
-    const std::string key = who(colon == places[0].npos ? std::string() : places[0].substr(0, colon), options);
+    const std::string key = caller_of(colon == places[0].npos ? std::string() : places[0].substr(0, colon), options);
     if (places.size() == 1) {
         start = "uprobe:" + function_place(places[0], "latency");
         end = "uretprobe:" + function_place(places[0], "latency");

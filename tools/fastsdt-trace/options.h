@@ -133,6 +133,9 @@ ScriptFile read_script(const std::string& file);
 /// Makes them as processes have them: full paths and the like. Throws Unusable. @param users  by name or number
 void complete_selection(Selection& selection, const std::vector<std::string>& users);
 
+/// By what a script knows who calls: a thread, or a goroutine of a Go program, which goes on on another thread when it has waited, and whose register
+/// for itself stays. @param file  empty: the program that is traced
+std::string caller_of(const std::string& file, const Options& options);
 /// The script of `fastsdt-trace latency`: from a hit of the first place to the next of the second in the same thread, or goroutine.
 /// @param places  two probes ("shop:begin", "begin", "./app:shop:begin"), or one function
 /// @param options  the process or command, whose program the places are of where they name no file

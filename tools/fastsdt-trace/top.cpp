@@ -307,7 +307,7 @@ private:
 
 } // namespace
 
-std::string top_script(const Top& top)
+std::string top_script(const Top& top, const std::string& caller)
 {
     std::vector<std::string> entries, exits, probes;
     for (const std::string& place : top.functions) {
@@ -323,10 +323,10 @@ std::string top_script(const Top& top)
         text += fmt::format("{} {{ @probes[probe] = count(); }}\n", fmt::join(probes, ", "));
     if (!entries
              .empty()) // a call within a call of the same function in the same thread is timed, and the outer one is not
-        text += fmt::format("{} {{ @calls[func] = count(); @begin[tid, func] = nsecs; }}\n"
-                            "{} /@begin[tid, func]/ {{ @ns[func] = hist(nsecs - @begin[tid, func]); "
-                            "@time[func] = sum(nsecs - @begin[tid, func]); delete(@begin[tid, func]); }}\n",
-                            fmt::join(entries, ", "), fmt::join(exits, ", "));
+        text += fmt::format("{0} {{ @calls[func] = count(); @begin[{2}, func] = nsecs; }}\n"
+                            "{1} /@begin[{2}, func]/ {{ @ns[func] = hist(nsecs - @begin[{2}, func]); "
+                            "@time[func] = sum(nsecs - @begin[{2}, func]); delete(@begin[{2}, func]); }}\n",
+                            fmt::join(entries, ", "), fmt::join(exits, ", "), caller);
     return text;
 }
 

@@ -55,7 +55,10 @@ Patch Compiler::patch(const Site& site, uint64_t stub) const
 {
     static constexpr unsigned char nop[] = {FASTSDT_BYTES_nop10}, jump[] = {FASTSDT__JUMP};
     Patch patch{.at = site.patch, .length = site.exchanged(), .covers = site.length};
-    patch.of_go = site.go && site.moved.guarded;
+    if (site.go && site.moves()) { // C functions of such a file have one instruction that moves
+        const auto first = step(Arch::x86_64, site.moved.bytes, site.patch);
+        patch.of_go = !first || first->length < site.length;
+    }
     if (site.moves()) {
         std::copy_n(site.moved.bytes.begin(), patch.length, patch.before.begin());
         patch.after[0] = std::byte(jump[3]); // without the prefixes that make it as long as a nop10's first bytes
