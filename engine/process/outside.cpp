@@ -580,6 +580,18 @@ private:
         return goroutines_ ? &*goroutines_ : nullptr;
     }
 
+    // Whether stubs are of Go's own functions only. A handler of C code in the same program cannot switch away from a goroutine and come back: the runtime
+    // would not bear that.
+    bool are_of_go(std::span<const Range> code)
+    {
+        const auto fronts = find_arenas(*this, view_.look());
+        return std::ranges::all_of(code, [&](const Range& range) {
+            const auto front = std::ranges::find_if(fronts, [&](const Front& one) { return one.start == range.start; });
+            return front != fronts.end()
+                && std::ranges::all_of(front->patches, [this](const Patch& p) { return goroutines()->has(p.at); });
+        });
+    }
+
     // The same as comes_back_to() where all code is Go's. Those who are in a stub have left it soon, and no goroutine waits in one.
     bool goes_on_in(std::span<const Range> code)
     {
@@ -749,7 +761,7 @@ private:
     {
         if (code.empty())
             return false;
-        if (goroutines() && goroutines()->is_alone())
+        if (goroutines() && (goroutines()->is_alone() || are_of_go(code)))
             return goes_on_in(code);
         const auto is_inside = [&](uint64_t address) {
             return std::any_of(code.begin(), code.end(), [&](const Range& range) { return range.has(address); });

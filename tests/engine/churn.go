@@ -21,6 +21,7 @@ import (
 
 var passes, wrong, entered, left atomic.Int64
 var stopping atomic.Bool
+var extra = func(int64) {} // another file may have something: C code
 
 func check(right bool) {
 	if !right {
@@ -114,6 +115,7 @@ func pass(i int64, numbers chan int64) {
 		check(strings.Contains(string(debug.Stack()), "main.pass("))
 	}
 	check(turn(numbers, i) == i)
+	extra(i)
 	passes.Add(1)
 }
 

@@ -10,6 +10,31 @@ export PYTHONDONTWRITEBYTECODE=1 # traced.py is a module in the sources
 export GOCACHE=$PWD/cache CGO_ENABLED=0 GOFLAGS=-mod=mod
 here=$PWD
 go build -o goes "$FASTSDT_SOURCE/tests/engine/churn.go" || fail "go cannot build it"
+rm -rf c
+if have gcc; then
+    mkdir c
+    cat >c/c.go <<'END'
+package main
+
+// #include <unistd.h>
+// static long same(long a) { volatile char all[100]; for (int i = 0; i < 100; i++) all[i] = (char)a; return all[3] == (char)a ? a : -1; }
+// static void rest(void) { usleep(20); }
+import "C"
+
+func init() {
+	extra = func(i int64) {
+		check(int64(C.same(C.long(i))) == i)
+		if i%32 == 0 {
+			C.rest()
+		}
+	}
+}
+END
+    cp "$FASTSDT_SOURCE/tests/engine/churn.go" c
+    mode=exe
+    ! whole || mode=pie # takes all packages once more
+    (cd c && CGO_ENABLED=1 go build -buildmode=$mode -o goes churn.go c.go) || fail "go cannot build it with C"
+fi
 go test -c -o strconv.test strconv || fail "go cannot build a test of the standard library"
 user_folder
 cp "$here/goes" "$here/strconv.test" .
@@ -135,4 +160,6 @@ done
 cd "$here"
 
 # ---- Tracers of which many are killed, one after the other and two at once.
-"$FASTSDT_SOURCE/tests/engine/churn.py" 110 "${FASTSDT_CHURN_SEED:-1}" ./goes
+"$FASTSDT_SOURCE/tests/engine/churn.py" 100 "${FASTSDT_CHURN_SEED:-1}" ./goes
+# The same with C code in it.
+[ ! -x c/goes ] || (cd c && "$FASTSDT_SOURCE/tests/engine/churn.py" 20 "${FASTSDT_CHURN_SEED:-1}" ./goes)

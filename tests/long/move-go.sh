@@ -55,7 +55,7 @@ attached() {
     timeout 1800 "$@" >"$file.log" 2>&1 </dev/null &
     local child=$!
     while kill -0 $child 2>/dev/null; do
-        pid=$(pgrep -P $child -f "^$test" | head -n 1) || continue
+        pid=$(pgrep -o -P $child -f "^$test") || continue
         if [ $((count % 3)) = 2 ]; then
             fastsdt-trace --engine user -p "$pid" -e "$(places "$test")" >/dev/null 2>&1 &
             tracer=$!
