@@ -99,6 +99,10 @@ done
 # A method: the receiver, a number, a text of two words, a number. Its name needs quotes.
 trace 0 -e 'uprobe:./calls:"main.(*server).add" { @n = sum(arg1); @text[str(arg2, arg3)] = count(); @more = sum(arg4); } uretprobe:./calls:"main.(*server).add" { @out = sum(retval); }' -- ./calls
 expect "a method" "$(grep '^@' out | sort | xargs)" "@more: 320000 @n: 3040 @out: 323040 @text[name]: 320"
+for engine in kernel user; do
+    trace 0 --engine $engine -e 'uprobe:./calls:main.waits { @[goid] = count(); } uretprobe:./calls:main.waits { @left[goid] = count(); }' -- ./calls
+    expect "$engine: goroutines and their calls" "$(sed -n 's/^@\[[1-9][0-9]*\]: /in /p; s/^@left\[[1-9][0-9]*\]: /out /p' out | sort | uniq -c | xargs)" "16 in 20 16 out 20"
+done
 # The time of a call is that of its goroutine.
 trace 0 latency ./calls:main.waits -- ./calls
 grep -q '^@total: count 320, ' out || fail "latency: $(cat out)"

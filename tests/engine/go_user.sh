@@ -65,6 +65,8 @@ print(sum(v % 200 + 1 for v in all))" | xargs | cut -d' ' -f1,2)
 expect "arg0 and retval" "$(maps value) $(maps result)" "$value $result"
 [ "$(grep -c '^@by\[[1-9]' "$here/out")" -ge 8 ] || fail "goid: $(cat "$here/out")"
 expect "calls by goroutine" "$(sed -n 's/^@by\[.*: //p' "$here/out" | paste -sd+ | bc)" "$(maps deep)"
+"${as_user[@]}" fastsdt-trace -e 'uprobe:./goes:main.counted { @in = count(); }' -- ./goes 10 >"$here/out" 2>"$here/err" || fail "auto: $(cat "$here/err")"
+expect "auto" "$(maps in)" "$(own | cut -d' ' -f3)"
 # All functions of the program, and of the runtime in it.
 trace 0 -e 'uprobe:./goes:* { @in = count(); } uretprobe:./goes:* { @out = count(); }' -- ./goes 100
 expect "all functions: wrong" "$(own | cut -d' ' -f2)" 0
@@ -152,7 +154,9 @@ ask go
 attach 'uprobe:./goes:* { @in = count(); } uretprobe:./goes:* { @out = count(); }'
 kill -QUIT $pid
 exec 3>&- # the end of its input
-wait $pid && fail "SIGQUIT did not end it" || expect "SIGQUIT" $? 2
+status=0
+wait $pid || status=$?
+expect "SIGQUIT" $status 2
 report
 for frame in 'main\.work(' 'main\.main(' 'created by main\.start'; do
     grep -q "^$frame" dump || fail "the dump has no $frame: $(cat dump)"
