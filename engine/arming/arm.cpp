@@ -171,10 +171,11 @@ void Arming::place(const std::vector<size_t>& indices, const std::vector<Mapping
     std::vector<uint64_t> addresses;
     for (size_t i : indices)
         addresses.push_back(sites_[i].patch);
-    std::map<size_t, std::vector<size_t>> groups;
+    // Stubs of Go's functions apart from others: it is by other rules that nobody comes back to them.
+    std::map<std::pair<size_t, bool>, std::vector<size_t>> groups;
     const std::vector<size_t> group_of = group_by_reach(addresses, own_machine.most_code);
     for (size_t k = 0; k < indices.size(); ++k)
-        groups[group_of[k]].push_back(indices[k]);
+        groups[{group_of[k], is_of_go(sites_[indices[k]])}].push_back(indices[k]);
     std::vector<Stubs> wanted;
     for (const auto& [number, members] : groups)
         wanted.push_back(stubs_for(members));

@@ -27,6 +27,14 @@ Code compile(const Script& script, const Tables& tables, std::span<const Site> s
 #endif
 }
 
+bool is_of_go(const Site& site)
+{
+    if (!site.go || !site.moves() || own_machine.arch != Arch::x86_64)
+        return false;
+    const auto first = step(own_machine.arch, site.moved.bytes, site.patch);
+    return !first || first->length < site.length;
+}
+
 std::vector<uint64_t> reached_from([[maybe_unused]] const Site& site)
 {
 #if defined(__x86_64__)

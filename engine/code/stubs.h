@@ -23,6 +23,9 @@ namespace fastsdt::engine {
 Code compile(const Script& script, const Tables& tables, std::span<const Site> sites, const Arena& arena,
              const Environment& environment);
 
+/// Whether the site is of Go's own code. C functions of such a program have one instruction that moves, Go's have several.
+bool is_of_go(const Site& site);
+
 /// Runtime addresses, besides that of the site, that a site's stub has to reach: those of the instructions that it executes.
 std::vector<uint64_t> reached_from(const Site& site);
 

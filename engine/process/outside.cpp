@@ -580,16 +580,14 @@ private:
         return goroutines_ ? &*goroutines_ : nullptr;
     }
 
-    // Whether stubs are of Go's own functions only. A handler of C code in the same program cannot switch away from a goroutine and come back: the runtime
-    // would not bear that.
-    bool are_of_go(std::span<const Range> code)
+    // Whether an arena has stubs of Go's own functions only. A handler of C code in the same program cannot switch away from a goroutine and come back: the
+    // runtime would not bear that.
+    bool is_of_go(const Range& range)
     {
-        const auto fronts = find_arenas(*this, view_.look());
-        return std::ranges::all_of(code, [&](const Range& range) {
-            const auto front = std::ranges::find_if(fronts, [&](const Front& one) { return one.start == range.start; });
-            return front != fronts.end()
-                && std::ranges::all_of(front->patches, [this](const Patch& p) { return goroutines()->has(p.at); });
-        });
+        const auto fronts = find_arenas(*this, view_.mappings());
+        const auto front = std::ranges::find_if(fronts, [&](const Front& one) { return one.start == range.start; });
+        return front != fronts.end()
+            && std::ranges::all_of(front->patches, [this](const Patch& p) { return goroutines()->has(p.at); });
     }
 
     // The same as comes_back_to() where all code is Go's. Those who are in a stub have left it soon, and no goroutine waits in one.
@@ -759,10 +757,14 @@ private:
     // Whether a thread is in a stub, or will be.
     bool comes_back_to(std::span<const Range> code)
     {
+        std::vector<Range> of_go, others;
+        for (const Range& range : code)
+            (goroutines() && (goroutines()->is_alone() || is_of_go(range)) ? of_go : others).push_back(range);
+        if (!of_go.empty() && goes_on_in(of_go))
+            return true;
+        code = others;
         if (code.empty())
             return false;
-        if (goroutines() && (goroutines()->is_alone() || are_of_go(code)))
-            return goes_on_in(code);
         const auto is_inside = [&](uint64_t address) {
             return std::any_of(code.begin(), code.end(), [&](const Range& range) { return range.has(address); });
         };

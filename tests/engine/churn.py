@@ -32,10 +32,11 @@ OF_THROWS = [
     "uprobe:./throws:*catch_one* { @s[tid] = nsecs; } uretprobe:./throws:*catch_one* /@s[tid]/ { @h = hist(nsecs - @s[tid]); delete(@s[tid]); }",
     "uprobe:*/libstdc++.so.6:__cxa_throw { @[ustack(4)] = count(); } uprobe:./throws:*throw_at* { printf(\"%d\\n\", arg0); }",
 ]
+# Not its C functions: frames of former signals in their stubs lie on stacks of handlers, and the memory stays as long as they do.
 OF_GO = [
     "uprobe:./goes:main.* { @[func] = count(); }",
-    "uprobe:./goes:*, uretprobe:./goes:main.deep { @ = count(); }",
-    "uprobe:./goes:*, uretprobe:./goes:* { @[probe] = count(); }",
+    "uprobe:./goes:*.*, uretprobe:./goes:main.deep { @ = count(); }",
+    "uprobe:./goes:*.*, uretprobe:./goes:*.* { @[probe] = count(); }",
     "uprobe:./goes:main.recovered { @s[goid] = nsecs; } uretprobe:./goes:main.recovered /@s[goid]/ { @h = hist(nsecs - @s[goid]); delete(@s[goid]); }",
     "uprobe:./goes:main.deep { @[arg0, ustack(3)] = count(); } uretprobe:./goes:main.turn { @t[goid, tid] = count(); }",
 ]

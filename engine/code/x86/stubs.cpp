@@ -20,6 +20,8 @@
 // instructions (code/x86/moved.cpp): those in front of the probe before the first lea, the others before the last jmp.
 #include "code/x86/compiler.h"
 
+#include "code/stubs.h"
+
 #include <fastsdt/recognize.h>
 
 #include <algorithm>
@@ -55,10 +57,7 @@ Patch Compiler::patch(const Site& site, uint64_t stub) const
 {
     static constexpr unsigned char nop[] = {FASTSDT_BYTES_nop10}, jump[] = {FASTSDT__JUMP};
     Patch patch{.at = site.patch, .length = site.exchanged(), .covers = site.length};
-    if (site.go && site.moves()) { // C functions of such a file have one instruction that moves
-        const auto first = step(Arch::x86_64, site.moved.bytes, site.patch);
-        patch.of_go = !first || first->length < site.length;
-    }
+    patch.of_go = is_of_go(site);
     if (site.moves()) {
         std::copy_n(site.moved.bytes.begin(), patch.length, patch.before.begin());
         patch.after[0] = std::byte(jump[3]); // without the prefixes that make it as long as a nop10's first bytes
