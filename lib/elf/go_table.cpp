@@ -185,4 +185,14 @@ std::vector<Function> go_functions(const Image& image)
     return functions;
 }
 
+std::optional<std::pair<uint64_t, uint64_t>> go_text(const Image& image)
+{
+    const auto table = find_table(image);
+    if (!table)
+        return std::nullopt;
+    const Module module(image, table->address);
+    const auto start = module.word(text_start), end = module.word(text_end);
+    return start && end ? std::optional(std::pair(*start, *end)) : std::nullopt;
+}
+
 } // namespace fastsdt

@@ -6,6 +6,9 @@
 #pragma once
 #include "elf/image.h"
 
+#include <cstdint>
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace fastsdt {
@@ -14,5 +17,8 @@ namespace fastsdt {
 /// 64-bit processors of little endian; those of 1.16 and 1.17 not where they are position-independent. Empty: there is no such table, or one that
 /// says something else twice.
 std::vector<Function> go_functions(const Image& image);
+
+/// ELF vaddrs [first, second) of what Go's compiler and assembler made; a program may have C code beside it. Empty: that is not known.
+std::optional<std::pair<uint64_t, uint64_t>> go_text(const Image& image);
 
 } // namespace fastsdt

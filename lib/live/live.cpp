@@ -24,6 +24,7 @@
 #include "proc/text.h"
 #include "proc/threads.h"
 #include "base/layouts.h"
+#include "elf/go_table.h"
 #include "elf/return_probes.h"
 #include "live/movable_cache.h"
 #include "movable/go_code.h"
@@ -296,10 +297,16 @@ private:
         std::set<uint64_t> recorded;
         for (const Record& record : notes.entries)
             recorded.insert(record.address);
-        std::optional<GoAbi> go;
+        std::optional<GoAbi> of_go;
         if (is_go_program(image))
-            go = has_go_registers(image) ? GoAbi::registers : GoAbi::unknown;
-        const uint32_t goroutine = go ? go_number_offset(image) : 0;
+            of_go = has_go_registers(image) ? GoAbi::registers : GoAbi::unknown;
+        const auto go_code_at = of_go ? go_text(image) : std::nullopt;
+        const uint32_t goroutine = of_go ? go_number_offset(image) : 0;
+        // Its C functions are as everybody's.
+        const auto go_at = [&](uint64_t address) {
+            const bool is_c = go_code_at && (address < go_code_at->first || address >= go_code_at->second);
+            return is_c ? std::nullopt : of_go;
+        };
         const auto set_names = [&](LiveSite& site, const Function& function, std::string_view name) {
             if (name.empty() || !texts.afford(name.size()))
                 return false;
@@ -311,7 +318,7 @@ private:
         };
         for (const uint64_t address : unrecorded_->instructions(file.path, functions))
             if (LiveSite site; find_instruction(image, functions, windows, address, site)) {
-                site.go = go;
+                site.go = go_at(address);
                 place(std::move(site), windows.instruction(address));
             } else {
                 file.sites.push_back(std::move(site));
@@ -319,6 +326,7 @@ private:
         for (const Function& function : functions) {
             if (recorded.contains(function.address))
                 continue;
+            const std::optional<GoAbi> go = go_at(function.address);
             LiveSite site;
             if (set_names(site, function, unrecorded_->entry(file.path, function))) {
                 site.entry = site.exits = true; // exits are asked for by themselves

@@ -144,9 +144,12 @@ Source argument_of(const Site& site, const std::vector<Argument>& noted, const i
     if (site.kind == Probe::Kind::usdt)
         return noted_argument(noted, index_of(site, noted, argument), argument.real);
     if (site.go && !site.inside) {
-        if (site.go == GoAbi::unknown || argument.real || argument.on_stack
-            || argument.index >= std::size(parameters_of_go))
+        constexpr unsigned vectors_of_go = 15;
+        if (site.go == GoAbi::unknown || argument.on_stack
+            || argument.index >= (argument.real ? vectors_of_go : std::size(parameters_of_go)))
             throw Refusal({State::no_stack_record});
+        if (argument.real)
+            return vector_source<Source>(argument.index, argument.real);
         Source source;
         source.kind = Source::Kind::reg;
         source.reg = parameters_of_go[argument.index];
