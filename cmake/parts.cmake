@@ -5,6 +5,7 @@
 #   language   a language that was enabled       module    of pkg-config      program   in PATH
 #   part       another part of this build        package   of find_package
 #   library    that the linker finds             header    that the compiler finds
+#   processor  that we build for: a pattern
 function(fastsdt_part part what)
   set(missing "")
   if(FASTSDT_${part})
@@ -20,6 +21,11 @@ function(fastsdt_part part what)
       elseif(kind STREQUAL "part")
         set(found ${FASTSDT_HAVE_${name}})
         set(name "FASTSDT_${name}")
+      elseif(kind STREQUAL "processor")
+        if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(${name})$")
+          set(found TRUE)
+        endif()
+        set(name "a processor that it is for")
       elseif(kind STREQUAL "package")
         find_package(${name} QUIET)
         set(found ${${name}_FOUND})

@@ -8,7 +8,7 @@ user_folder
 . "$FASTSDT_SOURCE/tests/python/common.sh"
 export INCLUDE
 here=$FASTSDT_SOURCE/tests/python
-cp "$here/target.py" "$here/tracers.py" .
+cp "$here/target.py" .
 "$python" -B "$here/probes.py" gcc
 
 # arm64: the package as it is built there. Its files are compared too, and one is loaded.
@@ -37,4 +37,4 @@ trace=fastsdt-trace bpftrace='' gdb=''
 ! attachable || trace="${as_user[*]} fastsdt-trace"
 [ "$(id -u)" != 0 ] || [ ! -e /sys/bus/event_source/devices/uprobe/type ] || ! have bpftrace || bpftrace=bpftrace
 [ "$(id -u)" != 0 ] || ! have gdb || gdb=gdb
-"$python" -B tracers.py "${as_user[*]}" "$trace" "$bpftrace" "$gdb"
+"$python" -B "$FASTSDT_SOURCE/tests/probes/tracers.py" 12 "${as_user[*]}" "$trace" "$bpftrace" "$gdb" "$python" -B "$PWD/target.py"

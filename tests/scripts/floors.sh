@@ -10,7 +10,7 @@ python3 "$floors" "$FASTSDT_SOURCE" >log || fail "$(cat log)"
 for change in 'lib/base/printable.cpp report/plan.h' 'engine/script/parser.cpp code/stubs.h' 'lib/elf/image.cpp session.h'; do
     read -r file header <<<"$change"
     rm -rf tree && mkdir tree
-    for house in lib reader engine uprobes linker include api tools docs; do cp -r "$FASTSDT_SOURCE/$house" tree/; done
+    for house in lib reader engine uprobes linker probes include api tools docs; do cp -r "$FASTSDT_SOURCE/$house" tree/; done
     echo "#include \"$header\"" >>"tree/$file"
     if python3 "$floors" tree >log; then fail "$file may include $header"; fi
     matches "^$file:.*includes .*$header" <log || fail "not named: $(cat log)"
