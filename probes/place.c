@@ -177,15 +177,24 @@ int place_load(fastsdt_probes* provider, const unsigned char* image, size_t size
 
 int place_unload(fastsdt_probes* provider, fastsdt_probes_error* error)
 {
-    if (dlclose(provider->handle) != 0)
-        return fails(error, FASTSDT_PROBES_UNUSABLE, provider->path, "", "it cannot be unloaded: %s", dlerror());
+    /* libstapsdt shows the handle: if somebody else has closed it, dlclose() would read what is freed. */
+    void* const loaded = dlopen(provider->path, RTLD_NOLOAD | RTLD_LAZY);
+    int kind = 0;
+    if (loaded)
+        dlclose(loaded);
+    else
+        dlerror(); /* is not for the caller to find */
+    if (loaded != provider->handle)
+        kind = fails(error, FASTSDT_PROBES_UNUSABLE, provider->path, "", "somebody else has unloaded it");
+    else if (dlclose(provider->handle) != 0)
+        kind = fails(error, FASTSDT_PROBES_UNUSABLE, provider->path, "", "it cannot be unloaded: %s", dlerror());
     provider->handle = NULL;
     if (provider->descriptor >= 0)
         close_file(provider);
     else if (provider->maker == (int)getpid()) /* to a forked child it is only lent */
         unlink(provider->path);
     provider->path[0] = '\0';
-    return 0;
+    return kind;
 }
 
 char* place_base(const fastsdt_probes* provider)

@@ -78,7 +78,7 @@ if BPFTRACE:
 if GDB:
     target, pid = begin()
     with open("probes.gdb", "w") as script:
-        script.write("set pagination off\nset confirm off\ninfo probes stap shop\n")
+        script.write("set pagination off\nset confirm off\nset language c\ninfo probes stap shop\n")
         for number, (name, text) in enumerate((("order", r'"order %d %s %f %d\n", $_probe_arg0, (char*)$_probe_arg1, $_probe_arg2, $_probe_arg3'),
                                                ("named", r'"named %d %s\n", $_probe_arg0, (char*)$_probe_arg1'),
                                                ("twelve", rf'"twelve %d %d\n", $_probe_arg0, $_probe_arg{int(ARGUMENTS) - 1}')), 1):
