@@ -24,15 +24,27 @@ enum {
     TEXT,
     DYNAMIC,
     SEMAPHORES,
-    STAPSDT,
     LAYOUT,
+    STAPSDT,
     NAMES,
     SHSTRTAB,
     SECTIONS
 };
 static const char* const section_names[SECTIONS] = {
-    "",      ".hash",    ".dynsym", ".dynstr",       ".stapsdt.base",      ".eh_frame_hdr",       ".eh_frame",
-    ".text", ".dynamic", ".probes", ".note.stapsdt", FASTSDT_NOTE_SECTION, FASTSDT_NAMES_SECTION, ".shstrtab",
+    "",
+    ".hash",
+    ".dynsym",
+    ".dynstr",
+    ".stapsdt.base",
+    ".eh_frame_hdr",
+    ".eh_frame",
+    ".text",
+    ".dynamic",
+    ".probes",
+    FASTSDT_NOTE_SECTION,
+    ".note.stapsdt",
+    FASTSDT_NAMES_SECTION,
+    ".shstrtab",
 };
 enum { CODE, DATA, DYNAMICS, UNWINDING, STACK, SEGMENTS };
 
@@ -105,6 +117,8 @@ static void begin(struct file* f, int section, uint32_t type, uint64_t flags, si
 static void end(struct file* f, int section)
 {
     f->sections[section].sh_size = f->size - f->sections[section].sh_offset;
+    if (f->sections[section].sh_size == 0 && f->sections[section].sh_type == SHT_NOTE)
+        f->sections[section].sh_type = SHT_NULL; /* readelf takes notes that are not there for an error */
 }
 
 /* A note. @param descriptor  in two parts */
@@ -237,6 +251,13 @@ static void add_notes(struct file* f, const fastsdt_probes* provider, const stru
 {
     const uint64_t base = f->sections[BASE].sh_addr;
     const struct probe* probe;
+    begin(f, LAYOUT, SHT_NOTE, 0, 4);
+    for (probe = provider->first; probe; probe = probe->next) {
+        const struct site* const site = sites->of + probe->arguments.count;
+        const uint64_t addresses[2] = {probe->code + site->place, probe->semaphore};
+        add_note(f, FASTSDT_NOTE_OWNER, FASTSDT_NOTE_SITE, site->layout, 8, addresses, sizeof addresses);
+    }
+    end(f, LAYOUT);
     begin(f, STAPSDT, SHT_NOTE, 0, 4);
     for (probe = provider->first; probe; probe = probe->next) {
         const struct site* const site = sites->of + probe->arguments.count;
@@ -263,13 +284,6 @@ static void add_notes(struct file* f, const fastsdt_probes* provider, const stru
         add_note(f, "stapsdt", 3, addresses, sizeof addresses, text, (size_t)(out - text));
     }
     end(f, STAPSDT);
-    begin(f, LAYOUT, SHT_NOTE, 0, 4);
-    for (probe = provider->first; probe; probe = probe->next) {
-        const struct site* const site = sites->of + probe->arguments.count;
-        const uint64_t addresses[2] = {probe->code + site->place, probe->semaphore};
-        add_note(f, FASTSDT_NOTE_OWNER, FASTSDT_NOTE_SITE, site->layout, 8, addresses, sizeof addresses);
-    }
-    end(f, LAYOUT);
     begin(f, NAMES, SHT_NOTE, 0, 4);
     for (probe = provider->first; probe; probe = probe->next) {
         char text[4 + 2 * (FASTSDT_PROBES_LONGEST + 1)];
@@ -320,7 +334,8 @@ static void fill_headers(struct file* f, const struct sites* sites, size_t page)
     int i;
     begin(f, SHSTRTAB, SHT_STRTAB, 0, 1);
     for (i = 0; i < SECTIONS; ++i) {
-        f->sections[i].sh_name = (uint32_t)name;
+        if (f->sections[i].sh_type != SHT_NULL)
+            f->sections[i].sh_name = (uint32_t)name;
         add(f, section_names[i], strlen(section_names[i]) + 1);
         name += strlen(section_names[i]) + 1;
     }

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Puts two shared objects into the wheel: libfastsdt-trace, as cmake builds it in the folder FASTSDT_BUILD or in build/python, and probes.so.
+"""Puts two shared objects into the wheel, libfastsdt-trace and libfastsdt-probes, as cmake builds them in the folder FASTSDT_BUILD or in build/python.
 The version is that of fastsdt.h, the address that of CMakeLists.txt."""
 import os
 import re
-import shlex
 import subprocess
 
 from setuptools import setup
@@ -16,26 +15,25 @@ except ImportError:  # before setuptools 70.1
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(HERE)
-SONAME = "libfastsdt-trace.so.0"
+LIBRARIES = {"libfastsdt-trace.so.0": "fastsdt_trace_api", "libfastsdt-probes.so.0": "fastsdt_probes_api"}  # and their targets
 
 
-def library() -> str:
+def libraries() -> str:
+    """The folder where they are."""
     build = os.environ.get("FASTSDT_BUILD") or os.path.join(TOP, "build", "python")
     if "FASTSDT_BUILD" not in os.environ:
         parts = [f"-DFASTSDT_{part}=OFF" for part in ("PLUGINS", "MAN", "TESTS", "BENCHMARKS", "EXAMPLES")]
-        subprocess.run(["cmake", "-S", TOP, "-B", build, "-DCMAKE_BUILD_TYPE=Release", "-DFASTSDT_TOOLS=ON", *parts], check=True)
-    subprocess.run(["cmake", "--build", build, "--parallel", str(os.cpu_count()), "--target", "fastsdt_trace_api"], check=True)
-    return os.path.join(build, "lib", SONAME)
+        subprocess.run(["cmake", "-S", TOP, "-B", build, "-DCMAKE_BUILD_TYPE=Release", "-DFASTSDT_TOOLS=ON", "-DFASTSDT_PROBES=ON", *parts], check=True)
+    subprocess.run(["cmake", "--build", build, "--parallel", str(os.cpu_count()), "--target", *LIBRARIES.values()], check=True)
+    return os.path.join(build, "lib")
 
 
 class Build(build_py):
     def run(self) -> None:
         super().run()
-        folder = os.path.join(self.build_lib, "fastsdt")
-        # Without a build ID: tools would take the objects of all probes for one file.
-        subprocess.run([*shlex.split(os.environ.get("CC", "cc")), "-shared", "-fPIC", "-O2", "-nostdlib", "-s", "-Wl,--build-id=none",
-                        "-I", os.path.join(TOP, "include"), os.path.join(HERE, "probes.c"), "-o", os.path.join(folder, "probes.so")], check=True)
-        subprocess.run(["strip", "--strip-unneeded", "-o", os.path.join(folder, SONAME), library()], check=True)
+        folder = libraries()
+        for soname in LIBRARIES:
+            subprocess.run(["strip", "--strip-unneeded", "-o", os.path.join(self.build_lib, "fastsdt", soname), os.path.join(folder, soname)], check=True)
 
 
 class Wheel(bdist_wheel):

@@ -120,11 +120,16 @@ class Library:
         raise AttributeError(name)
 
 
+def path_of(soname: str) -> str:
+    """The library that is installed with this package, else the one that the dynamic linker finds."""
+    inside = os.path.join(os.path.dirname(os.path.abspath(__file__)), soname)
+    return inside if os.path.exists(inside) else soname
+
+
 @functools.lru_cache(maxsize=None)
 def library() -> Library:
-    """The one that is installed with this package, else the one that the dynamic linker finds. Only tracing needs it."""
-    inside = os.path.join(os.path.dirname(os.path.abspath(__file__)), SONAME)
-    return Library(inside if os.path.exists(inside) else SONAME)
+    """Only tracing needs it."""
+    return Library(path_of(SONAME))
 
 
 def text_of(text: bytes) -> str:

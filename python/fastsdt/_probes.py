@@ -1,29 +1,28 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Probes of a Python program. Each is a shared object of its own, in memory: probes.so, as the compiler made it of fastsdt.h, but for its notes:
-those of one function are left, under the names of the probe. docs/format.md of fastsdt describes them."""
+"""Probes of a Python program, made by libfastsdt-probes: each is a provider of its own there, since it can be used at once."""
 import ctypes
-import fcntl
 import functools
 import keyword
 import os
 import re
 import struct
 import sys
-from typing import Any, Callable, Dict, Iterator, NamedTuple, Tuple
+from typing import Any, Callable, Dict, NamedTuple, Tuple
+
+from ._library import path_of
 
 
 class _Kind(NamedTuple):
-    size: int    # as notes have it: negative if signed
     in_c: str    # the name of the type
     passes: Any  # for ctypes
     value: str = "{0}"  # an expression for what is passed
 
 
-_TEXT = _Kind(8, "const char *", ctypes.c_char_p, "{0}.encode('utf-8', 'replace') if _isinstance({0}, _str) else {0}")
+_TEXT = _Kind("const char *", ctypes.c_char_p, "{0}.encode('utf-8', 'replace') if _isinstance({0}, _str) else {0}")
 _KINDS: Dict[type, _Kind] = {
-    int: _Kind(-8, "long", ctypes.c_int64),
-    bool: _Kind(1, "bool", ctypes.c_bool),
-    float: _Kind(8, "double", ctypes.c_int64, "_to_integer(_from_double({0}))[0]"),  # its bits, as fastsdt.h passes them
+    int: _Kind("long", ctypes.c_int64),
+    bool: _Kind("bool", ctypes.c_bool),
+    float: _Kind("double", ctypes.c_int64, "_to_integer(_from_double({0}))[0]"),  # its bits, as fastsdt.h passes them
     str: _TEXT,
     bytes: _TEXT,
 }
@@ -31,83 +30,43 @@ _from_double, _to_integer = struct.Struct("=d").pack, struct.Struct("=q").unpack
 _MOST = 12  # arguments, as in fastsdt.h
 
 
-class _Note(NamedTuple):
-    owner: bytes  # with its NUL
-    type: int
-    descriptor: bytes
-
-    def bytes(self) -> "bytes":
-        return struct.pack("=3I", len(self.owner), len(self.descriptor), self.type) + self.owner + self.descriptor + bytes(-len(self.descriptor) % 4)
+class _Error(ctypes.Structure):
+    _fields_ = [("kind", ctypes.c_int), ("what", ctypes.c_char * 512), ("where", ctypes.c_char * 1024), ("cure", ctypes.c_char * 256)]
 
 
-class _Template:
-    """probes.so. Its numbers have this machine's size and byte order, as it is for this machine."""
+_MEMORY = 3  # FASTSDT_PROBES_MEMORY
 
-    def __init__(self) -> None:
-        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "probes.so"), "rb") as file:
-            self.file = file.read()
-        headers, = struct.unpack_from("=Q", self.file, 0x28)                  # Elf64_Ehdr.e_shoff
-        size, count, texts = struct.unpack_from("=3H", self.file, 0x3A)       # e_shentsize, e_shnum, e_shstrndx
-        self._where = {}  # of each section: the offset of its header, of its contents, and its size
-        for at in range(headers, headers + count * size, size):
-            name, = struct.unpack_from("=I", self.file, at)                   # Elf64_Shdr.sh_name
-            self._where[self._text(struct.unpack_from("=Q", self.file, headers + texts * size + 0x18)[0] + name)] = (
-                at, *struct.unpack_from("=2Q", self.file, at + 0x18))         # sh_offset, sh_size
 
-    def _text(self, at: int) -> str:
-        return self.file[at:self.file.index(b"\0", at)].decode()
-
-    def notes(self, section: str) -> Iterator[_Note]:
-        _, at, size = self._where[section]
-        end = at + size
-        while at < end:
-            owner, length, kind = struct.unpack_from("=3I", self.file, at)
-            start = at + 12 + owner + -owner % 4
-            yield _Note(self.file[at + 12:at + 12 + owner], kind, self.file[start:start + length])
-            at = start + length + -length % 4
-
-    def with_notes(self, notes: Dict[str, _Note]) -> bytes:
-        """The file, with one note in each of these sections."""
-        file = bytearray(self.file)
-        for section, note in notes.items():
-            file += bytes(-len(file) % 4)
-            contents = note.bytes()
-            struct.pack_into("=2Q", file, self._where[section][0] + 0x18, len(file), len(contents))
-            file += contents
-        return bytes(file)
+_error = ctypes.POINTER(_Error)
+_FUNCTIONS: Dict[str, Tuple[Any, ...]] = {  # of each: the result, the arguments
+    "fastsdt_probes_new": (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_uint, _error),
+    "fastsdt_probes_add": (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p, _error),
+    "fastsdt_probes_load": (ctypes.c_int, ctypes.c_void_p, _error),
+    "fastsdt_probes_path": (ctypes.c_char_p, ctypes.c_void_p),
+    "fastsdt_probe_site": (ctypes.c_void_p, ctypes.c_void_p),
+}
 
 
 @functools.lru_cache(maxsize=None)
-def _template() -> _Template:
-    return _Template()
-
-
-def _make(provider: str, name: str, kinds: Tuple[_Kind, ...], names: Tuple[str, ...]) -> Tuple[bytes, int]:
-    """The object of a probe, and the address of its semaphore in it. @param names  of the arguments, perhaps empty"""
-    template = _template()
-    function = b"probe\0call%d\0" % len(kinds)
-    stapsdt = next(note for note in template.notes(".note.stapsdt") if note.descriptor[24:].startswith(function))
-    pc, _, semaphore = struct.unpack_from("=3Q", stapsdt.descriptor)
-    layout = next(note for note in template.notes(".note.fastsdt") if struct.unpack_from("=Q", note.descriptor, 8)[0] == pc)
-    sizes = iter(kinds)
-    operands = re.sub(rb"-8@", lambda _: b"%d@" % next(sizes).size, stapsdt.descriptor[24 + len(function):])
-    named = next(template.notes(".note.fastsdt.names"))
-    texts = [provider, name, *(text for kind, of in zip(kinds, names) for text in (kind.in_c, of)), ""]
-    return template.with_notes({
-        ".note.stapsdt": stapsdt._replace(descriptor=stapsdt.descriptor[:24] + f"{provider}\0{name}\0".encode() + operands),
-        ".note.fastsdt": layout,
-        ".note.fastsdt.names": named._replace(descriptor=named.descriptor[:1] + bytes((len(kinds), 0, 0)) + "\0".join(texts).encode())}), semaphore
+def _library() -> ctypes.CDLL:
+    """What <fastsdt/probes.h> declares."""
+    library = ctypes.CDLL(path_of("libfastsdt-probes.so.0"))
+    for name, (result, *arguments) in _FUNCTIONS.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    return library
 
 
 class Probe:
     """A probe; call it with what its tracers are to see. While nobody traces it, a call reads a word of memory and no more."""
 
-    __slots__ = ("provider", "name", "_active", "_hit")
+    __slots__ = ("provider", "name", "_active", "_hit", "_made")
 
     def __init__(self, provider: str, name: str, active: ctypes.c_uint16, hit: Callable[..., None]) -> None:
         self.provider, self.name, self._active, self._hit = provider, name, active, hit
 
     __call__: Callable[..., None]
+    _made: int  # the library's provider
 
     @property
     def enabled(self) -> bool:
@@ -128,37 +87,25 @@ def _class_of(parameters: Tuple[str, ...], kinds: Tuple[_Kind, ...]) -> type:
     return type("Probe", (Probe,), {"__slots__": (), "__call__": scope["__call__"], "__module__": Probe.__module__})
 
 
-_last_file = 2
-
-
-def _file(name: str, contents: bytes) -> int:
-    """A file in memory. Tracers open it by its descriptor, so it stays open. Nothing is left of it when the process has ended."""
-    global _last_file
-    first = os.memfd_create(name)
-    try:
-        with open(first, "wb", closefd=False) as out:
-            out.write(contents)
-        # No number twice, also if somebody has closed the descriptor: dlopen() knows an object by its path.
-        _last_file = fcntl.fcntl(first, fcntl.F_DUPFD_CLOEXEC, _last_file + 1)
-    finally:
-        os.close(first)
-    return _last_file
-
-
 @functools.lru_cache(maxsize=None)  # a second object of the same probe would be a second site
 def _probe(provider: str, name: str, types: Tuple[type, ...], names: Tuple[str, ...]) -> Probe:
+    library, error = _library(), _Error()
     kinds = tuple(_KINDS[one] for one in types)
-    contents, semaphore = _make(provider, name, kinds, names or ("",) * len(kinds))
-    file = _file(f"{provider}:{name}", contents)
+    arguments = ", ".join(f"{kind.in_c} {of}" for kind, of in zip(kinds, names or ("",) * len(kinds)))
+    # A provider with the one probe: the others are loaded by now. It stays until the process ends.
+    made = library.fastsdt_probes_new(provider.encode(), 0, ctypes.byref(error))
+    added = made and library.fastsdt_probes_add(made, name.encode(), arguments.encode(), ctypes.byref(error))
+    if not added or library.fastsdt_probes_load(made, ctypes.byref(error)) != 0:
+        if error.kind == _MEMORY:
+            raise MemoryError
+        raise OSError(f"{os.fsdecode(error.where)}: {os.fsdecode(error.what)}")
     # It keeps Python's lock: a hit is over before another thread could be given it.
-    shared = ctypes.PyDLL(f"/proc/{os.getpid()}/fd/{file}")
-    base = shared.base
-    base.restype = ctypes.c_size_t
-    call = shared[f"call{len(kinds)}"]
-    call.restype, call.argtypes = None, [kind.passes for kind in kinds]
+    call = ctypes.PYFUNCTYPE(None, *(kind.passes for kind in kinds))(library.fastsdt_probe_site(added))
+    active = ctypes.c_uint16.from_address(ctypes.c_void_p.from_address(added).value or 0)  # the first member of fastsdt_probe
     kind = _class_of(names or tuple(f"arg{i}" for i in range(len(kinds))), kinds)
-    made: Probe = kind(provider, name, ctypes.c_uint16.from_address(base() + semaphore), call)
-    return made
+    probe: Probe = kind(provider, name, active, call)
+    probe._made = made
+    return probe
 
 
 class Provider:
