@@ -20,7 +20,7 @@ class Fastsdt(ConanFile):
     options = {"with_tools": [True, False]}
     default_options = {"with_tools": False}
     # The folder above: the sources are where this file is.
-    _sources = ("CMakeLists.txt", "LICENSE", "include", "cmake", "linker", "lib", "uprobes", "engine", "api", "reader", "tools", "share", "docs", "fastprobe", "gcc-plugin", "llvm-pass")
+    _sources = ("CMakeLists.txt", "LICENSE", "include", "cmake", "linker", "lib", "uprobes", "engine", "api", "reader", "tools", "probes", "share", "docs", "fastprobe", "gcc-plugin", "llvm-pass")
 
     def set_version(self):
         header = load(self, os.path.join(self.recipe_folder, "..", "..", "include", "fastsdt.h"))
@@ -47,7 +47,7 @@ class Fastsdt(ConanFile):
 
     def generate(self):
         toolchain = CMakeToolchain(self)
-        for part in ("TOOLS", "SERVE"):
+        for part in ("TOOLS", "SERVE", "PROBES"):
             toolchain.cache_variables[f"FASTSDT_{part}"] = "ON" if self.options.with_tools else "OFF"
         for part in ("PLUGINS", "MAN", "TESTS", "BENCHMARKS", "EXAMPLES"):
             toolchain.cache_variables[f"FASTSDT_{part}"] = "OFF"

@@ -170,6 +170,14 @@ def session(setup):
     return handler
 
 
+def runtime_probes(text):
+    """By the library of this build. What goes to stderr the page tells in prose."""
+    on_x86()
+    need(os.path.exists(f"{build}/lib/libfastsdt-probes.so"), "libfastsdt-probes is not built")
+    flags = f"-L{build}/lib -Wl,-rpath,{build}/lib -lfastsdt-probes"
+    return session("")(text.replace("$(pkg-config --libs fastsdt-probes)", flags).replace("-- ./shop", "-- ./shop 2>err"))
+
+
 def readme_check(text):
     code, output = shell("cc -O2 -g -Iinclude examples/hello.c -o hello")
     if code:
@@ -353,6 +361,12 @@ cc -O2 -g -Iinclude src/shop.c -o shop"""),
         "// /etc/fastsdt/trace.json": serve,
         "scrape_configs:": promtool("config"),
         "groups:": promtool("rules")},
+    "docs/runtime-probes.md": {
+        "#include <fastsdt/probes.h>": lambda text: open("shop.c", "w").write(text) and None,
+        "$ cc -O2 -Iinclude shop.c": runtime_probes,
+        "const koffi": elsewhere("tests/probes/node.sh", says=["koffi"]),
+        "package main": elsewhere("tests/probes/go.sh"),
+        "LD_LIBRARY_PATH=": elsewhere("tests/probes/python.sh", says=["LD_LIBRARY_PATH="])},
     "docs/seccomp.md": {
         "fastsdt-trace --dry-run -e": run(want=lambda: (on_x86(), need(have("perl"), "no perl"))),
         # Nobody runs that server here: status 1 says that nothing matched.

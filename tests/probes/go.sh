@@ -12,3 +12,10 @@ export CGO_CFLAGS=-I$INCLUDE/fastsdt/stapsdt CGO_LDFLAGS=-L$PWD GOCACHE=${GOCACH
 go build -o target main.go || fail "go build"
 chmod -R a+rX .
 tracers 6 env LD_LIBRARY_PATH="$PWD" ./target
+
+# The example of docs/runtime-probes.md.
+cp "$library"/libfastsdt-probes.so* .
+example go >example.go
+CGO_CFLAGS=-I$INCLUDE go build -o example example.go || fail "go build of the example"
+chmod a+rx example
+counts 1000 env LD_LIBRARY_PATH="$PWD" ./example

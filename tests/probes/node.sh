@@ -11,3 +11,7 @@ cp "$library/stapsdt/libstapsdt.so.0" "$library/libfastsdt-probes.so.0" "$here/s
 chmod -R a+rX .
 tracers 6 env LD_LIBRARY_PATH="$PWD" node "$PWD/stapsdt_target.js" stapsdt
 tracers 12 env LD_LIBRARY_PATH="$PWD" node "$PWD/stapsdt_target.js" probes
+
+# The example of docs/runtime-probes.md.
+example js >example.js
+counts 1000 env LD_LIBRARY_PATH="$PWD" node "$PWD/example.js"
