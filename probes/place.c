@@ -10,12 +10,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifndef MFD_CLOEXEC
@@ -25,6 +27,50 @@
 #ifndef MFD_EXEC
 #define MFD_EXEC 0x10u /* Linux 6.3: the file may be mapped for execution, whatever the system's default is */
 #endif
+
+/* A child that is forked while another thread is in the dynamic linker has it as it was in that moment: glibc ends it at its next
+ * dlopen(). So nobody forks while we are there. Not longer than a second: who forks may be in the dynamic linker himself, in the
+ * constructor of a library, for which we wait there. */
+static pthread_mutex_t linking = PTHREAD_MUTEX_INITIALIZER;
+static __thread int holds;
+
+static void before_fork(void)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    ++until.tv_sec;
+    holds = pthread_mutex_timedlock(&linking, &until) == 0;
+}
+
+static void after_fork(void)
+{
+    if (holds)
+        pthread_mutex_unlock(&linking);
+    holds = 0;
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+    pthread_atfork(before_fork, after_fork, after_fork);
+}
+
+static void* load(const char* path, int flags)
+{
+    void* handle;
+    pthread_mutex_lock(&linking);
+    handle = dlopen(path, flags);
+    pthread_mutex_unlock(&linking);
+    return handle;
+}
+
+static int unload(void* handle)
+{
+    int result;
+    pthread_mutex_lock(&linking);
+    result = dlclose(handle);
+    pthread_mutex_unlock(&linking);
+    return result;
+}
 
 static int write_all(int to, const unsigned char* bytes, size_t size)
 {
@@ -109,14 +155,14 @@ static int load_memory(fastsdt_probes* provider)
                 return -1;
         }
         /* The dynamic linker knows objects by their paths. If one is loaded by this name, somebody has closed its descriptor. */
-        other = dlopen(provider->path, RTLD_NOLOAD | RTLD_LAZY);
+        other = load(provider->path, RTLD_NOLOAD | RTLD_LAZY);
         if (!other)
             break;
-        dlclose(other);
+        unload(other);
         if (renumber(provider, provider->descriptor + 1) != 0)
             return -1;
     }
-    provider->handle = dlopen(provider->path, RTLD_NOW | RTLD_LOCAL);
+    provider->handle = load(provider->path, RTLD_NOW | RTLD_LOCAL);
     return provider->handle ? 0 : -1;
 }
 
@@ -144,7 +190,7 @@ static int load_file(fastsdt_probes* provider, const unsigned char* image, size_
         errno = why;
         return -1;
     }
-    provider->handle = dlopen(provider->path, RTLD_NOW | RTLD_LOCAL);
+    provider->handle = load(provider->path, RTLD_NOW | RTLD_LOCAL);
     if (!provider->handle) {
         unlink(provider->path);
         errno = 0;
@@ -178,15 +224,15 @@ int place_load(fastsdt_probes* provider, const unsigned char* image, size_t size
 int place_unload(fastsdt_probes* provider, fastsdt_probes_error* error)
 {
     /* libstapsdt shows the handle: if somebody else has closed it, dlclose() would read what is freed. */
-    void* const loaded = dlopen(provider->path, RTLD_NOLOAD | RTLD_LAZY);
+    void* const loaded = load(provider->path, RTLD_NOLOAD | RTLD_LAZY);
     int kind = 0;
     if (loaded)
-        dlclose(loaded);
+        unload(loaded);
     else
         dlerror(); /* is not for the caller to find */
     if (loaded != provider->handle)
         kind = fails(error, FASTSDT_PROBES_UNUSABLE, provider->path, "", "somebody else has unloaded it");
-    else if (dlclose(provider->handle) != 0)
+    else if (unload(provider->handle) != 0)
         kind = fails(error, FASTSDT_PROBES_UNUSABLE, provider->path, "", "it cannot be unloaded: %s", dlerror());
     provider->handle = NULL;
     if (provider->descriptor >= 0)

@@ -273,6 +273,46 @@ static void forks(unsigned flags)
     puts("forks");
 }
 
+/* Children that are forked while other threads load and free: they may do so too. */
+static int enough;
+static void* loads(void* unused)
+{
+    (void)unused;
+    while (!__atomic_load_n(&enough, __ATOMIC_RELAXED)) {
+        fastsdt_probes* shop = fastsdt_probes_new("shop", 0, NULL);
+        fastsdt_probes_add(shop, "order", "long id", NULL);
+        if (fastsdt_probes_load(shop, NULL) != 0)
+            die("a thread");
+        fastsdt_probes_free(shop);
+    }
+    return NULL;
+}
+
+static void forks_of_many(void)
+{
+    pthread_t all[3];
+    int i, status;
+    for (i = 0; i < 3; ++i)
+        pthread_create(all + i, NULL, loads, NULL);
+    for (i = 0; i < 300; ++i) {
+        pid_t child = fork();
+        if (child == 0) {
+            fastsdt_probes* shop = provider(0);
+            alarm(60);
+            probe(shop, "order", "long id");
+            load(shop);
+            fastsdt_probes_free(shop);
+            _exit(0);
+        }
+        if (waitpid(child, &status, 0) != child || status != 0)
+            die("a child of many threads");
+    }
+    __atomic_store_n(&enough, 1, __ATOMIC_RELAXED);
+    for (i = 0; i < 3; ++i)
+        pthread_join(all[i], NULL);
+    puts("forks of many");
+}
+
 /* A program that closes all descriptors, and opens others by their numbers: those are not ours to close, and names that the dynamic
  * linker still knows are not used for others. */
 static void descriptors(void)
@@ -321,6 +361,8 @@ int main(int argc, char** argv)
         threads();
     else if (strcmp(what, "forks") == 0)
         forks(flags);
+    else if (strcmp(what, "forks_of_many") == 0)
+        forks_of_many();
     else if (strcmp(what, "descriptors") == 0)
         descriptors();
     else if (strcmp(what, "load") == 0 || strcmp(what, "full") == 0) {

@@ -98,6 +98,8 @@ for where in memory file; do
 done
 run threads
 expect "threads" "$(cat out)" threads
+run forks_of_many
+expect "forks of many threads" "$(cat out)" "forks of many"
 rm -f out
 run descriptors
 expect "descriptors" "$(cat out)" descriptors
