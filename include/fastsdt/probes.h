@@ -59,7 +59,7 @@ typedef struct fastsdt_probes_error {
 /* ---- Providers */
 
 #define FASTSDT_PROBES_FILE                                                                                            \
-    1 /* in a temporary file ($TMPDIR, /tmp), not in memory: for tracers that find no memory files */
+    1 /* in a temporary file ($TMPDIR, /tmp), not in memory: perf takes probes from files only */
 #define FASTSDT_PROBES_MOST 12     /* arguments of a probe, as in fastsdt.h */
 #define FASTSDT_PROBES_LONGEST 255 /* bytes of a name */
 

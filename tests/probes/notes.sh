@@ -27,6 +27,13 @@ looks() {
     [ "$(wc -l <frames.txt)" = 15 ] || fail "$1: $(wc -l <frames.txt) frames"
 }
 looks memory.so
+expect "build IDs" "$(grep -cE 'Build ID: [0-9a-f]{32}$' all.txt)" 1
+# perf takes them from a file that has a build ID.
+if have perf && [ "$(id -u)" = 0 ]; then
+    rm -rf cache
+    perf --buildid-dir "$PWD/cache" buildid-cache --add "$PWD/memory.so" >perf.txt 2>&1 || fail "perf: $(cat perf.txt)"
+    expect "probes in perf's list" "$(perf --buildid-dir "$PWD/cache" list sdt 2>/dev/null | grep -c ' sdt_shop:')" 15
+fi
 
 if have aarch64-linux-gnu-gcc && have qemu-aarch64; then
     cross() { aarch64-linux-gnu-gcc -O2 -Wall -Wextra -Werror -I"$INCLUDE" "$@"; }
