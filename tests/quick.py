@@ -10,7 +10,7 @@ import sys
 
 READER = "fastsdt-check fastsdt-dtrace fastsdt-index fastsdt_reader_api"
 TOOLS = READER + " fastsdt-probe gcc-plugin/all"
-ENGINE = TOOLS + " fastsdt-trace fastsdt_trace_api"
+ENGINE = TOOLS + " fastsdt-trace fastsdt_trace_api fastsdt_probes_api fastsdt_stapsdt"
 PLUGINS = TOOLS + " llvm-pass/all"
 # A change in FOLDER; the folders of tests/ that it concerns; what their scripts need besides what is built there. The longest FOLDER counts, and
 # tests/NAME concerns itself.
@@ -21,6 +21,7 @@ AFFECTED = [
     ("lib/kernel/", "lib check kernel", READER),
     ("lib/movable/", "lib check movable", READER),
     ("linker/", "linker fuzz", READER),
+    ("probes/", "probes python", ENGINE),
     ("uprobes/", "uprobes probe", TOOLS),
     ("engine/", "engine", ENGINE),
     ("api/", "engine", ENGINE),

@@ -44,10 +44,9 @@ unsigned fastsdt_probes_version(void);
 
 /* ---- Errors */
 
-#define FASTSDT_PROBES_UNUSABLE                                                                                        \
-    1                           /* the system does not let us: no memory file, no folder that code may be loaded from */
-#define FASTSDT_PROBES_MISUSE 2 /* a call that makes no sense: a name that no tracer could ask for, 13 arguments */
-#define FASTSDT_PROBES_MEMORY 3 /* none is left */
+#define FASTSDT_PROBES_UNUSABLE 1 /* the system does not let us: no file can be made, or loaded */
+#define FASTSDT_PROBES_MISUSE 2   /* a call that makes no sense: a name that no tracer could ask for, 13 arguments */
+#define FASTSDT_PROBES_MEMORY 3   /* none is left */
 
 typedef struct fastsdt_probes_error {
     int kind;         /* FASTSDT_PROBES_UNUSABLE, ...; 0: none */
@@ -58,8 +57,7 @@ typedef struct fastsdt_probes_error {
 
 /* ---- Providers */
 
-#define FASTSDT_PROBES_FILE                                                                                            \
-    1 /* in a temporary file ($TMPDIR, /tmp), not in memory: perf takes probes from files only */
+#define FASTSDT_PROBES_FILE 1      /* in a temporary file, not in memory: perf takes probes from files only */
 #define FASTSDT_PROBES_MOST 12     /* arguments of a probe, as in fastsdt.h */
 #define FASTSDT_PROBES_LONGEST 255 /* bytes of a name */
 
