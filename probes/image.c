@@ -15,6 +15,7 @@
 /* Sections, by their index, and their names. */
 enum {
     NONE,
+    PROPERTIES,
     BUILD_ID,
     HASH,
     DYNSYM,
@@ -31,8 +32,12 @@ enum {
     SHSTRTAB,
     SECTIONS
 };
+#ifndef PT_GNU_PROPERTY
+#define PT_GNU_PROPERTY 0x6474e553
+#endif
 static const char* const section_names[SECTIONS] = {
     "",
+    ".note.gnu.property",
     ".note.gnu.build-id",
     ".hash",
     ".dynsym",
@@ -48,7 +53,7 @@ static const char* const section_names[SECTIONS] = {
     FASTSDT_NAMES_SECTION,
     ".shstrtab",
 };
-enum { CODE, DATA, DYNAMICS, UNWINDING, STACK, NOTES, SEGMENTS };
+enum { CODE, DATA, DYNAMICS, UNWINDING, STACK, NOTES, PROPERTY, SEGMENTS };
 
 /* The file as it grows. Its parts are found by offsets, since it moves. */
 struct file {
@@ -383,6 +388,13 @@ static void fill_headers(struct file* f, const struct sites* sites, size_t page)
     segments[UNWINDING].p_align = 4;
     segments[STACK].p_type = PT_GNU_STACK; /* without it, the program's stack would become executable */
     segments[STACK].p_flags = PF_R | PF_W;
+    if (s[PROPERTIES].sh_size) { /* else it stays PT_NULL */
+        segments[PROPERTY].p_type = PT_GNU_PROPERTY;
+        segments[PROPERTY].p_flags = PF_R;
+        segments[PROPERTY].p_offset = s[PROPERTIES].sh_offset;
+        segments[PROPERTY].p_filesz = s[PROPERTIES].sh_size;
+        segments[PROPERTY].p_align = 8;
+    }
     segments[NOTES].p_type = PT_NOTE;
     segments[NOTES].p_flags = PF_R;
     segments[NOTES].p_offset = s[BUILD_ID].sh_offset;
@@ -422,6 +434,9 @@ unsigned char* image_make(fastsdt_probes* provider, size_t* size, int* broken)
     if (*broken)
         return NULL;
     add(&file, NULL, sizeof(Elf64_Ehdr) + SEGMENTS * sizeof(Elf64_Phdr));
+    begin(&file, PROPERTIES, SHT_NOTE, SHF_ALLOC, 8);
+    add(&file, sites.properties, sites.properties_size);
+    end(&file, PROPERTIES);
     begin(&file, BUILD_ID, SHT_NOTE, SHF_ALLOC, 4);
     add_note(&file, "GNU", NT_GNU_BUILD_ID, no_id, sizeof no_id, NULL, 0);
     end(&file, BUILD_ID);

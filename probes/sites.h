@@ -23,6 +23,9 @@ struct site {
 
 struct sites {
     const Elf64_Ehdr* header;
+    const unsigned char*
+        properties; /* .note.gnu.property, where the compiler makes one: that the code may run with a shadow stack */
+    size_t properties_size;
     size_t alignment;
     const unsigned char* common; /* what the frames have in common, with its length */
     size_t common_size;

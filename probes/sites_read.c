@@ -87,10 +87,13 @@ int sites_read(struct sites* sites)
     const Elf64_Shdr* const code = section(".text");
     const Elf64_Shdr* const stapsdt = section(".note.stapsdt");
     const Elf64_Shdr* const layouts = section(FASTSDT_NOTE_SECTION);
+    const Elf64_Shdr* const properties = section(".note.gnu.property");
     unsigned count;
     if (!symbols || !names || !code || !stapsdt || !layouts)
         return -1;
     sites->header = (const Elf64_Ehdr*)fastsdt_sites_file;
+    sites->properties = properties ? contents(properties) : NULL;
+    sites->properties_size = properties ? (size_t)properties->sh_size : 0;
     sites->alignment = (size_t)code->sh_addralign;
     for (count = 0; count <= FASTSDT_PROBES_MOST; ++count) {
         struct site* const site = sites->of + count;

@@ -28,6 +28,8 @@ looks() {
 }
 looks memory.so
 expect "build IDs" "$(grep -cE 'Build ID: [0-9a-f]{32}$' all.txt)" 1
+# A process with a shadow stack loads only what says that it goes with one.
+[ "$(uname -m)" != x86_64 ] || expect "properties" "$(sed -n 's/.*Properties: //p' all.txt)" "x86 feature: SHSTK"
 # perf takes them from a file that has a build ID.
 if have perf && [ "$(id -u)" = 0 ]; then
     rm -rf cache
