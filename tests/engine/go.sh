@@ -97,7 +97,7 @@ for engine in kernel auto; do
     expect "$engine" "$(grep '^@' out | sort | xargs)" "@fails_in: 320 @fails_out: 320 @in: 32320 @n: $((320 * 5050)) @out: 32320 @result: 101 @waits_in: 320 @waits_out: 320"
 done
 # A method: the receiver, a number, a text of two words, a number. Its name needs quotes.
-trace 0 -e 'uprobe:./calls:"main.(*server).add" { @n = sum(arg1); @text[str(arg2, arg3)] = count(); @more = sum(arg4); } uretprobe:./calls:"main.(*server).add" { @out = sum(retval); }' -- ./calls
+trace 0 -e 'uprobe:./calls:"main.(*server).add" { @n = sum(arg1); @text[str(arg2, arg3)] = count(); @more = sum(arg4); } uretprobe:./calls:"main.(*server).add" { @out = sum(retval.r0); }' -- ./calls
 expect "a method" "$(grep '^@' out | sort | xargs)" "@more: 320000 @n: 3040 @out: 323040 @text[name]: 320"
 for engine in kernel user; do
     trace 0 --engine $engine -e 'uprobe:./calls:main.waits { @[goid] = count(); } uretprobe:./calls:main.waits { @left[goid] = count(); }' -- ./calls
