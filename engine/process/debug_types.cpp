@@ -263,6 +263,7 @@ ShapePtr shape_of(Dwarf_Die die, int depth, size_t& members)
     case DW_TAG_reference_type:
     case DW_TAG_rvalue_reference_type: return pointer_shape(target_of(die, depth + 1, members));
     case DW_TAG_array_type: return array_of(die, depth + 1, members);
+    case DW_TAG_subroutine_type: return is_go(die) ? pointer_shape(nullptr) : nullptr; // Go's are addresses of closures
     default: return is_record(dwarf_tag(&die)) ? record_of(die, depth + 1, members) : nullptr;
     }
 }

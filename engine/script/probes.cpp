@@ -69,11 +69,12 @@ bool take_line(Probe& probe, const std::vector<std::string>& parts)
     return true;
 }
 
-void file_and_name(Probe& probe, const std::string& file, const std::string& name)
+// @param slash  in the name, and not in quotes: Go's functions have some
+void file_and_name(Probe& probe, const std::string& file, const std::string& name, bool slash)
 {
     if (name.empty())
         fail(probe.where, "the probe's name is missing; * is every one");
-    if (name.find('/') != name.npos)
+    if (slash)
         fail(probe.where, "a name has no \"/\": a blank is wanted before the filter");
     probe.file = file.empty() ? "*" : file; // every file of the process
     probe.name = name;
@@ -126,8 +127,11 @@ Probe read_probe(const Token& token, const std::vector<std::string>& parameters,
     }
     std::vector<std::string> parts(1);
     bool quoted = false;
+    size_t with_slash = 0; // the last of the parts that have one
     for (size_t i = 0; i < token.word.size(); ++i) {
         const char c = token.word[i];
+        if (c == '/' && !quoted)
+            with_slash = parts.size();
         if (c == '\\' && i + 1 < token.word.size() && token.word[i + 1] == '"')
             parts.back() += token.word[++i];
         else if (c == '"')
@@ -139,6 +143,7 @@ Probe read_probe(const Token& token, const std::vector<std::string>& parameters,
         else
             parts.back() += c;
     }
+    const bool slash = with_slash == parts.size();
     Probe probe;
     probe.text = token.word;
     probe.where = token.where;
@@ -167,7 +172,7 @@ Probe read_probe(const Token& token, const std::vector<std::string>& parameters,
         if (parts.size() != 4)
             fail(token.where, "a USDT probe is usdt:FILE:PROVIDER:NAME");
         probe.provider = parts[2].empty() ? "*" : parts[2];
-        file_and_name(probe, parts[1], parts[3]);
+        file_and_name(probe, parts[1], parts[3], slash);
         break;
     case Probe::Kind::entry:
     case Probe::Kind::exit:
@@ -179,7 +184,7 @@ Probe read_probe(const Token& token, const std::vector<std::string>& parameters,
                  fmt::format(
                      "a function is {0}:FILE:FUNCTION, or {0}:FILE:cpp:\"NAME\" by the name that C++ or Rust has",
                      type));
-        file_and_name(probe, parts[1], parts.back());
+        file_and_name(probe, parts[1], parts.back(), slash);
         break;
     }
     return probe;

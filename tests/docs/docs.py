@@ -338,6 +338,7 @@ cc -O2 -g -Iinclude src/shop.c -o shop"""),
         "autoreconf", "CFLAGS =", "make", "[source.crates-io]", "[package]", "fn main", 'extern "C"', "cargo build"]} | {
         "packaging/static.sh": elsewhere("packaging/static.sh", "tests/static/in_root.sh", says=["packaging/static.sh", "-e"])},
     "docs/tutorial.md": {"": elsewhere("tests/docs/tutorial.py")},
+    "docs/go.md": {"": elsewhere("tests/docs/go.py")},
     "python/README.md": {"": elsewhere("tests/python/package.sh", "tests/python/readme.py")},
     "rust/README.md": {"": elsewhere("tests/rust/crate.sh", "rust/src/lib.rs")},
     "rust/trace/README.md": {
