@@ -72,6 +72,46 @@ static int unload(void* handle)
     return result;
 }
 
+/* Providers with temporary files. Those that nobody frees go when the program ends: an interpreter seldom frees any. */
+static fastsdt_probes* files; /* under the mutex */
+
+static void add_file(fastsdt_probes* provider)
+{
+    provider->maker = (int)getpid();
+    pthread_mutex_lock(&linking);
+    provider->next_file = files;
+    files = provider;
+    pthread_mutex_unlock(&linking);
+}
+
+static void remove_file(const fastsdt_probes* provider)
+{
+    if (provider->maker == (int)getpid()) /* to a forked child it is only lent */
+        unlink(provider->path);
+}
+
+static void forget_file(fastsdt_probes* provider)
+{
+    fastsdt_probes** at;
+    pthread_mutex_lock(&linking);
+    for (at = &files; *at; at = &(*at)->next_file)
+        if (*at == provider) {
+            *at = provider->next_file;
+            break;
+        }
+    pthread_mutex_unlock(&linking);
+}
+
+__attribute__((destructor)) static void remove_files(void)
+{
+    const fastsdt_probes* at;
+    if (pthread_mutex_trylock(&linking) != 0)
+        return; /* a thread is loading while the program ends */
+    for (at = files; at; at = at->next_file)
+        remove_file(at);
+    pthread_mutex_unlock(&linking);
+}
+
 static int write_all(int to, const unsigned char* bytes, size_t size)
 {
     while (size) {
@@ -208,9 +248,10 @@ int place_load(fastsdt_probes* provider, const unsigned char* image, size_t size
         close_file(provider);
     }
     errno = 0;
-    provider->maker = (int)getpid();
-    if (load_file(provider, image, size) == 0)
+    if (load_file(provider, image, size) == 0) {
+        add_file(provider);
         return 0;
+    }
     strcpy(where, provider->path);
     provider->path[0] = '\0';
     if (errno)
@@ -235,10 +276,12 @@ int place_unload(fastsdt_probes* provider, fastsdt_probes_error* error)
     else if (unload(provider->handle) != 0)
         kind = fails(error, FASTSDT_PROBES_UNUSABLE, provider->path, "", "it cannot be unloaded: %s", dlerror());
     provider->handle = NULL;
-    if (provider->descriptor >= 0)
+    if (provider->descriptor >= 0) {
         close_file(provider);
-    else if (provider->maker == (int)getpid()) /* to a forked child it is only lent */
-        unlink(provider->path);
+    } else {
+        forget_file(provider);
+        remove_file(provider);
+    }
     provider->path[0] = '\0';
     return kind;
 }

@@ -28,10 +28,11 @@ struct fastsdt_probes {
     struct probe* first;
     struct probe** end;
     unsigned count, flags;
-    int changing;   /* a thread is at it */
-    void* handle;   /* of dlopen() */
-    int descriptor; /* of the memory file; -1: none */
-    int maker;      /* the process that made a temporary file */
+    int changing;              /* a thread is at it */
+    void* handle;              /* of dlopen() */
+    int descriptor;            /* of the memory file; -1: none */
+    fastsdt_probes* next_file; /* of those that are loaded from temporary files */
+    int maker;                 /* the process that made a temporary file */
     uint64_t
         identity[2]; /* device and inode of that: somebody else may have closed it, and opened another by its number */
     char path[1024]; /* what dlopen() was told; "": not loaded */

@@ -109,6 +109,8 @@ run load
 case $(cat out) in /proc/*/fd/*) ;; *) fail "a file in memory: $(cat out)" ;; esac
 run load file
 case $(cat out) in "$TMPDIR"/fastsdt-??????.so) ;; *) fail "a temporary file: $(cat out)" ;; esac
+run load nobody-frees file
+expect "files that are left at the end" "$(ls tmp)" ""
 TMPDIR=$PWD/none run load file
 expect "no folder" "$(cat out)" "1|$PWD/none|no file can be made: No such file or directory|set TMPDIR to a folder where it may"
 if [ "$(id -u)" = 0 ] && have unshare; then
