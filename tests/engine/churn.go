@@ -125,7 +125,7 @@ func work(first, most int64) {
 		pass(i, numbers)
 		if i%64 == 0 { // and on another stack, which is small again
 			done := make(chan bool)
-			go func() { pass(i, make(chan int64, 1)); close(done) }()
+			go func(i int64) { pass(i, make(chan int64, 1)); close(done) }(i)
 			<-done
 		}
 	}
@@ -162,7 +162,7 @@ func start(threads *sync.WaitGroup, most int64) {
 	stopping.Store(false)
 	for i := int64(0); i < 8; i++ {
 		threads.Add(1)
-		go func() { defer threads.Done(); work(i*1000, most) }()
+		go func(i int64) { defer threads.Done(); work(i*1000, most) }(i)
 	}
 }
 
@@ -189,7 +189,7 @@ func main() {
 			stopping.Store(false)
 			for i := int64(0); i < 16; i++ {
 				threads.Add(1)
-				go func() { defer threads.Done(); tight(i * 1000) }()
+				go func(i int64) { defer threads.Done(); tight(i * 1000) }(i)
 			}
 			fmt.Println("going")
 		} else if lines.Text() == "counts" {
