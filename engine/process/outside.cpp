@@ -10,14 +10,13 @@
 #include "base/descriptor.h"
 #include "code/machine.h"
 #include "process/allowed.h"
-#include "process/frames.h"
-#include "process/goroutines.h"
 #include "process/inject.h"
 #include "process/known_function.h"
 #include "process/loader.h"
 #include "process/page_of_data.h"
 #include "process/ptrace.h"
 #include "process/view.h"
+#include "process/whereabouts.h"
 #include "process/room.h"
 #include "proc/threads.h"
 #include "proc/processes.h"
@@ -53,7 +52,9 @@ constexpr uint64_t page = own_machine.page;
 
 class Outside : public Target {
 public:
-    explicit Outside(pid_t pid) : pid_(pid), view_(pid)
+    explicit Outside(pid_t pid)
+        : pid_(pid), view_(pid),
+          whereabouts_(*this, [this](const std::function<void(Tracees&)>& work) { while_stopped(work); })
     {
         if (!arms_nothing.empty())
             throw Unusable(fmt::format("process {}: the user-space engine {}; trace it with the kernel's probes", pid,
@@ -322,7 +323,7 @@ public:
 
     bool release(std::span<const Range> code, Range data, bool entered) override
     {
-        if (entered && comes_back_to(code))
+        if (entered && whereabouts_.comes_back_to(code))
             return false;
         std::vector<Call> away;
         const std::vector<Mapping>& now = view_.look();
@@ -386,28 +387,18 @@ public:
 
     std::vector<Outcome> patch(std::span<const Patch> patches, bool back) override
     {
-        // A site takes one or two microseconds, so a stop lasts one or two milliseconds.
-        // Where there are many goroutines to be looked at, that takes longer.
-        constexpr size_t at_one_stop = 1000, at_one_stop_of_go = 8000, many_goroutines = 5000;
         std::vector<Outcome> outcomes;
-        const auto any = [&](bool of_go) {
-            return !back && std::any_of(patches.begin(), patches.end(), [&](const Patch& p) {
-                return p.moves() && p.of_go == of_go;
-            });
-        };
-        const bool of_go = any(true);
-        if (any(false))
-            look_for_frames(std::max<std::chrono::nanoseconds>(std::chrono::seconds(1), 3 * search_took_));
-        size_t at_once = at_one_stop;
-        for (size_t from = 0; from < patches.size(); from += at_once) {
-            const bool prepared = of_go && goroutines() && goroutines()->prepare();
-            at_once = prepared && goroutines()->size() > many_goroutines ? at_one_stop_of_go : at_one_stop;
+        whereabouts_.look_ahead(patches, back);
+        for (size_t from = 0, count = 0; from < patches.size(); from += count) {
+            count = std::min(whereabouts_.prepare_stop(), patches.size() - from);
             while_stopped([&](Tracees& tracees) {
-                const auto now = patches.subspan(from, std::min(at_once, patches.size() - from));
-                const Standing standing = look_at(tracees, now, back, prepared);
+                const auto now = patches.subspan(from, count);
+                const Standing standing = whereabouts_.of(tracees, now, back);
                 outcomes.resize(from);
-                for (const Patch& p : now)
-                    outcomes.push_back(try_one(p, back, standing));
+                for (const Patch& p : now) {
+                    const auto obstacle = whereabouts_.obstacle(p, back, standing);
+                    outcomes.push_back(obstacle ? *obstacle : patch_one(p, back, standing.of(p)));
+                }
             });
         }
         waits_for_goroutine_ = false;
@@ -509,111 +500,6 @@ public:
 
 private:
     int memory() { return view_.memory().get(); }
-
-    // Where somebody goes on while all threads are stopped.
-    struct Standing {
-        std::vector<uint64_t> counters; // sorted
-        std::vector<uint64_t> of_go;    // in a Go program's own code; sorted
-        bool all_known = true;          // but for goroutines
-        bool go_known = true, go_readable = true;
-    };
-
-    Standing look_at(Tracees& tracees, std::span<const Patch> patches, bool back, bool prepared)
-    {
-        Standing found;
-        for (const Tracees::Task& task : tracees.tasks())
-            found.counters.push_back(task.counter);
-        std::sort(found.counters.begin(), found.counters.end());
-        found.of_go = found.counters;
-        // Instructions that a handler interrupted go on where they were. And who runs in our memory, but is no thread
-        // of ours, is not stopped.
-        // A single word has no inside. But no processor may execute it while it changes.
-        const bool word = own_machine.arch == Arch::arm64;
-        const auto any = [&](bool of_go) {
-            return std::any_of(patches.begin(), patches.end(),
-                               [&](const Patch& p) { return p.moves() && p.of_go == of_go; });
-        };
-        const bool others = (word || !back) && any(false), of_go = !back && any(true);
-        if (!others && !of_go)
-            return found;
-        std::vector<user_regs_struct> threads;
-        std::optional<FrameSearch> search;
-        if (others)
-            search.emplace(view_.memory(), view_.look());
-        for (const Tracees::Task& task : tracees.tasks()) {
-            const user_regs_struct& registers = threads.emplace_back(Tracees::registers(task.number));
-            found.all_known = found.all_known && !waits_for_child(registers, view_.memory())
-                && (word || !others
-                    || search->each(registers, [&](uint64_t counter) { found.counters.push_back(counter); }));
-        }
-        found.all_known = found.all_known
-            && (word || !others || !places_ || search->each_kept(*places_, [&](const FrameSearch::Kept& frame) {
-                              found.counters.push_back(frame.counter);
-                          }));
-        if (of_go) {
-            found.go_known = prepared;
-            found.go_readable = prepared && goroutines()->each(threads, [&](uint64_t word) {
-                if (goroutines()->has(word))
-                    found.of_go.push_back(word);
-            });
-        }
-        std::sort(found.counters.begin(), found.counters.end());
-        std::sort(found.of_go.begin(), found.of_go.end());
-        return found;
-    }
-
-    Outcome try_one(const Patch& p, bool back, const Standing& standing)
-    {
-        if (p.moves() && !back && (p.of_go ? !standing.go_known || !goroutines()->has(p.at) : !places_))
-            return Outcome::unknown;
-        if (p.moves() && (!standing.all_known || (!back && p.of_go && !standing.go_readable)))
-            return Outcome::busy;
-        return patch_one(p, back, p.of_go ? standing.of_go : standing.counters);
-    }
-
-    // Of the program that the process executes, if it is a Go program that is understood.
-    Goroutines* goroutines()
-    {
-        if (!looked_for_goroutines_)
-            goroutines_ = Goroutines::of(view_);
-        looked_for_goroutines_ = true;
-        return goroutines_ ? &*goroutines_ : nullptr;
-    }
-
-    // Whether an arena has stubs of Go's own functions only. A handler of C code in the same program cannot switch away from a goroutine and come back: the
-    // runtime would not bear that.
-    bool is_of_go(const Range& range)
-    {
-        const auto fronts = find_arenas(*this, view_.mappings());
-        const auto front = std::ranges::find_if(fronts, [&](const Front& one) { return one.start == range.start; });
-        return front != fronts.end()
-            && std::ranges::all_of(front->patches, [this](const Patch& p) { return goroutines()->has(p.at); });
-    }
-
-    // The same as comes_back_to() where all code is Go's. Those who are in a stub have left it soon, and no goroutine waits in one.
-    bool goes_on_in(std::span<const Range> code)
-    {
-        constexpr unsigned most = 30;
-        for (unsigned tries = 0; tries < most; ++tries) {
-            bool inside = false;
-            const auto look = [&](uint64_t address) {
-                inside = inside
-                    || std::any_of(code.begin(), code.end(), [&](const Range& range) { return range.has(address); });
-            };
-            while_stopped([&](Tracees& tracees) {
-                std::vector<user_regs_struct> threads;
-                for (const Tracees::Task& task : tracees.tasks()) {
-                    look(task.counter);
-                    threads.push_back(Tracees::registers(task.number));
-                }
-                goroutines()->each_handler(threads, look);
-            });
-            if (!inside)
-                return false;
-            std::this_thread::sleep_for(std::chrono::milliseconds(2));
-        }
-        return true;
-    }
 
     // Of each thread. @param begin  is called first, and again where it is tried again
     void look_at_thread_pointers(const std::function<void()>& begin,
@@ -752,63 +638,6 @@ private:
             at = m.end;
         }
         return at == end && range.size != 0;
-    }
-
-    // Whether a thread is in a stub, or will be.
-    bool comes_back_to(std::span<const Range> code)
-    {
-        std::vector<Range> of_go, others;
-        for (const Range& range : code)
-            (goroutines() && (goroutines()->is_alone() || is_of_go(range)) ? of_go : others).push_back(range);
-        if (!of_go.empty() && goes_on_in(of_go))
-            return true;
-        code = others;
-        if (code.empty())
-            return false;
-        const auto is_inside = [&](uint64_t address) {
-            return std::any_of(code.begin(), code.end(), [&](const Range& range) { return range.has(address); });
-        };
-        bool comes_back = false;
-        std::vector<uint64_t> frames; // that may be of handlers that have returned
-        uint64_t pointer = 0;
-        const auto look = [&] {
-            while_stopped([&](Tracees& tracees) {
-                FrameSearch search(view_.memory(), view_.look());
-                comes_back = false;
-                frames.clear();
-                for (const Tracees::Task& task : tracees.tasks()) {
-                    const user_regs_struct registers = Tracees::registers(task.number);
-                    comes_back = search.comes_back(registers, code) || comes_back;
-                    pointer = thread_pointer(registers).value_or(0);
-                }
-                const bool all = places_ && search.each_kept(*places_, [&](const FrameSearch::Kept& frame) {
-                    if (is_inside(frame.counter) && frame.on_its_stack)
-                        frames.push_back(frame.address);
-                    else
-                        comes_back = comes_back || is_inside(frame.counter);
-                });
-                comes_back = comes_back || !all;
-            });
-        };
-        look_for_frames();
-        look();
-        if (comes_back || frames.empty())
-            return comes_back;
-        if (is_kept(pid_, living_thread(pid_), view_.memory(), view_.mappings(), frames, pointer))
-            return true;
-        look(); // one may have gone on meanwhile
-        return comes_back;
-    }
-
-    // Before the process is stopped. @param soon  so long after the last look there is no other: one arming tries several times
-    void look_for_frames(std::chrono::nanoseconds soon = {})
-    {
-        const auto begin = std::chrono::steady_clock::now();
-        if (looked_for_frames_ && begin - *looked_for_frames_ < soon)
-            return;
-        places_ = places_of_frames(pid_, living_thread(pid_), view_.memory(), view_.look());
-        looked_for_frames_ = std::chrono::steady_clock::now();
-        search_took_ = *looked_for_frames_ - begin;
     }
 
     // Runs `work` with all threads stopped, and with the memory open, checked to be still the same program's.
@@ -1041,11 +870,7 @@ private:
     int64_t descriptor_ = -1;                // of the tables' file in the process, for a moment
     std::pair<uint64_t, uint64_t> making_{}; // when that was
     std::unique_ptr<LoaderQuestions> questions_;
-    std::optional<std::vector<Range>> places_ = std::vector<Range>(); // places_of_frames()
-    std::chrono::nanoseconds search_took_{};
-    std::optional<std::chrono::steady_clock::time_point> looked_for_frames_; // when
-    bool looked_for_goroutines_ = false;
-    std::optional<Goroutines> goroutines_;
+    Whereabouts whereabouts_;
     bool waits_for_goroutine_ = false; // at the last patch(): a site was busy for it
     std::set<uint64_t> counted_;       // sites for which we have counted a semaphore up
 };
