@@ -9,8 +9,6 @@ namespace own = fastsdt::engine::arm64;
 namespace own = fastsdt::engine::x86;
 #endif
 
-#include <iterator>
-
 namespace fastsdt::engine::bpf {
 namespace {
 
@@ -23,7 +21,6 @@ namespace {
 #if defined(__aarch64__)
 // struct user_pt_regs: x0 to x30, sp, pc.
 constexpr int word_of_sp = 31;
-constexpr int words_of_go[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}; // ABIInternal, as the next ones
 
 std::optional<int> offset_of(arm64::Reg reg)
 {
@@ -49,7 +46,6 @@ Source source_of(const arm64::Source& from)
 #else
 // struct pt_regs of arch/x86/include/asm/ptrace.h: words, by the number that instructions encode a register by.
 constexpr int words[] = {10, 11, 12, 5, 19, 4, 13, 14, 9, 8, 7, 6, 3, 2, 1, 0};
-constexpr int words_of_go[] = {10, 5, 11, 14, 13, 9, 8, 7, 6}; // rax, rbx, rcx, rdi, rsi, r8 to r11
 
 std::optional<int> offset_of(x86::Reg reg)
 {
@@ -87,15 +83,8 @@ Source argument_source(const Site& site, const ir::Argument& argument)
 {
     if (site.kind != Probe::Kind::exit && site.found.state == State::other_architecture)
         throw Refusal({State::not_in_kernel, 0, "arguments of 32-bit code are not read"});
-    if (site.kind == Probe::Kind::entry && site.go && argument.real)
-        refuse_vector();
-    if (site.kind == Probe::Kind::entry && site.go) {
-        if (site.go == GoAbi::unknown)
-            throw Refusal({State::not_in_kernel, 0, "a Go of before 1.18 does not say where arguments are"});
-        if (argument.on_stack || argument.index >= std::size(words_of_go))
-            throw Refusal({State::no_stack_record});
-        return {.kind = Source::Kind::reg, .base = 8 * words_of_go[argument.index]};
-    }
+    if (site.kind == Probe::Kind::entry && site.go == GoAbi::unknown)
+        throw Refusal({State::not_in_kernel, 0, "a Go of before 1.18 does not say where arguments are"});
     return source_of(own::argument_of(site, parse_arguments(site.arguments, own_arch), argument));
 }
 

@@ -39,6 +39,21 @@ template <class Source> Source vector_source(unsigned number, unsigned size)
     return source;
 }
 
+/// Of an entry of a Go program. Throws Refusal.
+template <class Source> Source argument_of_go(const Site& site, const ir::Argument& argument, Arch arch)
+{
+    const auto registers = registers_of_go(arch);
+    if (site.go == GoAbi::unknown || argument.on_stack
+        || argument.index >= (argument.real ? vectors_of_go(arch) : registers.size()))
+        throw Refusal({State::no_stack_record});
+    if (argument.real)
+        return vector_source<Source>(argument.index, argument.real);
+    Source source;
+    source.kind = Source::Kind::reg;
+    source.reg = decltype(source.reg)(registers[argument.index]);
+    return source;
+}
+
 /// Of the digits of a register's name: numbered() has seen them.
 unsigned number_of(std::string_view digits);
 

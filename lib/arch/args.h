@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -48,5 +49,21 @@ std::optional<size_t> register_word(Arch arch, std::string_view name);
 
 /// libbpf refuses a probe with more arguments (USDT_MAX_ARG_CNT); systemtap asserts the same limit.
 inline constexpr size_t most_arguments = 12;
+
+/// Where Go's functions find arguments, from 1.17 on, and leave results: integers' registers in order, by the numbers that instructions encode
+/// (src/cmd/compile/abi-internal.md).
+inline std::span<const uint8_t> registers_of_go(Arch arch)
+{
+    constexpr static uint8_t x86_64[] = {0, 3, 1, 7, 6, 8, 9, 10, 11}; // rax, rbx, rcx, rdi, rsi, r8 to r11
+    constexpr static uint8_t arm64[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    if (arch == Arch::arm64)
+        return arm64;
+    return x86_64;
+}
+/// Vector registers, from the first on.
+constexpr unsigned vectors_of_go(Arch arch)
+{
+    return arch == Arch::arm64 ? 16 : 15;
+}
 
 } // namespace fastsdt

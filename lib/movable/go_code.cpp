@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "movable/go_code.h"
 
+#include "base/bytes.h"
 #include "movable/instructions.h"
 
 #include <algorithm>
@@ -8,13 +9,6 @@
 
 namespace fastsdt {
 namespace {
-
-bool starts_with(std::span<const std::byte> code, std::initializer_list<unsigned> bytes)
-{
-    return code.size() >= bytes.size()
-        && std::equal(bytes.begin(), bytes.end(), code.begin(),
-                      [](unsigned a, std::byte b) { return std::byte(a) == b; });
-}
 
 // Whether an instruction compares with what is 16 bytes into g, its stack's guard: cmd/internal/obj/x86/obj6.go and arm64/obj7.go,
 // stacksplit(). arm64 loads it first.
@@ -63,17 +57,6 @@ GoCode go_code(const Image& image, const Function& function)
     if (!computed || !exits.empty())
         code.exits = std::move(exits);
     return code;
-}
-
-bool has_go_registers(const Image& image)
-{
-    const Section* const section = image.section(".go.buildinfo");
-    if (!section)
-        return false;
-    constexpr size_t flags = 15,
-                     text = 33; // debug/buildinfo: from 1.18 on bit 1 of the flags says that the version stands there
-    const auto bytes = image.contents(*section);
-    return bytes.size() > text && (bytes[flags] & std::byte{2}) != std::byte{0};
 }
 
 } // namespace fastsdt

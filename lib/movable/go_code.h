@@ -28,8 +28,4 @@ struct GoCode {
 /// Of a function that a symbol names.
 GoCode go_code(const Image& image, const Function& function);
 
-/// Whether its arguments and results are in registers as ABIInternal has them: Go 1.18 and later, which says its version in .go.buildinfo (1.17
-/// does neither).
-bool has_go_registers(const Image& image);
-
 } // namespace fastsdt

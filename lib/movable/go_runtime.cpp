@@ -2,6 +2,7 @@
 #include "movable/go_runtime.h"
 
 #include "elf/entries.h"
+#include "elf/go_table.h"
 
 #include <charconv>
 #include <string_view>
@@ -9,17 +10,23 @@
 namespace fastsdt {
 namespace {
 
-// "go1.26.8" of .go.buildinfo: 26. debug/buildinfo: from 1.18 on a bit of the flags says that the text stands there, behind its length.
+// .go.buildinfo, from 1.18 on: then a bit of its flags says that the version's text stands there, behind its length (debug/buildinfo). Else empty.
+std::string_view build_info(const Image& image)
+{
+    constexpr size_t flags = 15, text = 33;
+    const Section* const section = image.section(".go.buildinfo");
+    const auto bytes = section ? image.contents(*section) : std::span<const std::byte>();
+    const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    return all.size() > text && (all[flags] & 2) ? all : std::string_view();
+}
+
+// "go1.26.8": 26
 std::optional<unsigned> minor_version(const Image& image)
 {
-    constexpr size_t flags = 15, length = 32, text = 33, longest = 128; // a length of one byte
+    constexpr size_t length = 32, text = 33, longest = 128; // a length of one byte
     constexpr std::string_view magic = "\xff Go buildinf:", first = "go1.";
-    const Section* const section = image.section(".go.buildinfo");
-    if (!section)
-        return std::nullopt;
-    const auto bytes = image.contents(*section);
-    const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    if (all.size() <= text || !all.starts_with(magic) || !(all[flags] & 2))
+    const std::string_view all = build_info(image);
+    if (!all.starts_with(magic))
         return std::nullopt;
     const auto size = static_cast<unsigned char>(all[length]);
     if (size >= longest || size > all.size() - text)
@@ -49,11 +56,7 @@ bool set_offsets(unsigned minor, GoRuntime& runtime)
 
 void set_symbol(std::string_view name, uint64_t address, uint64_t size, GoRuntime& runtime)
 {
-    if (name == "runtime.text")
-        runtime.text.start = address;
-    else if (name == "runtime.etext")
-        runtime.text.end = address;
-    else if (name == "go:textfipsstart")
+    if (name == "go:textfipsstart")
         runtime.hashed.start = address;
     else if (name == "go:textfipsend")
         runtime.hashed.end = address;
@@ -65,6 +68,11 @@ void set_symbol(std::string_view name, uint64_t address, uint64_t size, GoRuntim
 
 } // namespace
 
+bool has_go_registers(const Image& image)
+{
+    return !build_info(image).empty();
+}
+
 uint32_t go_number_offset(const Image& image)
 {
     GoRuntime runtime;
@@ -75,11 +83,13 @@ uint32_t go_number_offset(const Image& image)
 std::optional<GoRuntime> go_runtime(const Image& image)
 {
     const auto minor = minor_version(image);
+    const auto text = minor ? go_text(image) : std::nullopt;
     const Section* const section = image.section(".symtab");
     GoRuntime runtime;
     if (image.arch() != Arch::x86_64 || (image.kind() != Image::Kind::executable && image.kind() != Image::Kind::pie)
-        || !minor || !section || !set_offsets(*minor, runtime))
+        || !minor || !text || !section || !set_offsets(*minor, runtime))
         return std::nullopt;
+    runtime.text = {text->first, text->second};
     const Entries<Elf64_Sym> symbols(image, *section);
     for (size_t i = 0; i < symbols.size(); ++i) {
         const Elf64_Sym symbol = symbols[i];

@@ -26,6 +26,10 @@ struct GoRuntime {
     uint32_t status = 0, number = 0; ///< offsets in g
 };
 
+/// Whether its arguments and results are in registers as ABIInternal has them: Go 1.18 and later, which says its version in .go.buildinfo (1.17
+/// does neither).
+bool has_go_registers(const Image& image);
+
 /// GoRuntime::number, by the version alone. 0: that is not known.
 uint32_t go_number_offset(const Image& image);
 

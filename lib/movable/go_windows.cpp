@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "movable/go_windows.h"
 
+#include "base/bytes.h"
 #include "movable/instructions.h"
 
 #include <algorithm>
-#include <initializer_list>
 #include <span>
 
 namespace fastsdt {
@@ -13,13 +13,6 @@ namespace {
 constexpr uint64_t page = 4096, jump_size = 5, longest = 32;
 
 using Bytes = std::span<const std::byte>;
-
-bool starts_with(Bytes code, std::initializer_list<unsigned> bytes)
-{
-    return code.size() >= bytes.size()
-        && std::equal(bytes.begin(), bytes.end(), code.begin(),
-                      [](unsigned a, std::byte b) { return std::byte(a) == b; });
-}
 
 Window refused(uint64_t address, Obstacle obstacle)
 {

@@ -125,6 +125,8 @@ Source argument_of(const Site& site, const std::vector<Argument>& noted, const i
         throw Refusal({State::exit_arguments});
     if (site.kind == Probe::Kind::usdt)
         return noted_argument(noted, index_of(site, noted, argument), argument.real);
+    if (site.go)
+        return argument_of_go<Source>(site, argument, Arch::arm64);
     if (argument.real && !argument.on_stack)
         return vector_source<Source>(argument.index, argument.real);
     Source source;

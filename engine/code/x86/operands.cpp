@@ -15,8 +15,6 @@ namespace {
 
 /// The System V ABI's registers for integer arguments.
 constexpr Reg parameters[] = {rdi, rsi, rdx, rcx, r8, r9};
-/// Go's ABIInternal.
-constexpr Reg parameters_of_go[] = {rax, rbx, rcx, rdi, rsi, r8, r9, r10, r11};
 
 struct Named {
     Reg reg;
@@ -143,18 +141,8 @@ Source argument_of(const Site& site, const std::vector<Argument>& noted, const i
         throw Refusal({State::exit_arguments});
     if (site.kind == Probe::Kind::usdt)
         return noted_argument(noted, index_of(site, noted, argument), argument.real);
-    if (site.go && !site.inside) {
-        constexpr unsigned vectors_of_go = 15;
-        if (site.go == GoAbi::unknown || argument.on_stack
-            || argument.index >= (argument.real ? vectors_of_go : std::size(parameters_of_go)))
-            throw Refusal({State::no_stack_record});
-        if (argument.real)
-            return vector_source<Source>(argument.index, argument.real);
-        Source source;
-        source.kind = Source::Kind::reg;
-        source.reg = parameters_of_go[argument.index];
-        return source;
-    }
+    if (site.go)
+        return argument_of_go<Source>(site, argument, Arch::x86_64);
     if (argument.real && !argument.on_stack)
         return vector_source<Source>(argument.index, argument.real);
     Source source;

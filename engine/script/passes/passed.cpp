@@ -171,7 +171,6 @@ Passed arm64_argument(const Shape& shape, Taken& taken)
 // False: it does not fit into the registers that are left, as a whole.
 bool go_words(const Shape& shape, size_t at, Arch arch, Taken& taken, std::vector<Passed::Word>& to)
 {
-    const unsigned integers = arch == Arch::x86_64 ? 9 : 16, reals = arch == Arch::x86_64 ? 15 : 16;
     if (shape.kind == Shape::Kind::record || shape.kind == Shape::Kind::tuple)
         return std::all_of(shape.members.begin(), shape.members.end(), [&](const Shape::Member& each) {
             return go_words(*each.shape, at + each.offset, arch, taken, to);
@@ -180,7 +179,7 @@ bool go_words(const Shape& shape, size_t at, Arch arch, Taken& taken, std::vecto
         return shape.count == 0 || (shape.count == 1 && go_words(*shape.of, at, arch, taken, to));
     const bool is_real = shape.kind == Shape::Kind::real;
     unsigned& next = is_real ? taken.vectors : taken.integers;
-    if ((!is_real && !shape.is_number()) || next == (is_real ? reals : integers))
+    if ((!is_real && !shape.is_number()) || next == (is_real ? vectors_of_go(arch) : registers_of_go(arch).size()))
         return false;
     to.push_back({.is_vector = is_real, .index = next++, .at = at, .size = shape.size});
     return true;

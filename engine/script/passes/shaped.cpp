@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "script/passes/shaped.h"
 
+#include "arch/args.h"
 #include "base/arch.h"
 #include "script/parse.h"
 #include "script/passes/nodes.h"
@@ -246,17 +247,12 @@ Expression stack_pointer(Span where)
     });
 }
 
-// Which register has a word of a result; nullptr: the one that retval means.
-static const char* register_of_result(const Passed::Word& word, Words which)
+// Of a word of a result: the register's number.
+static unsigned register_of_result(const Passed::Word& word, Words which)
 {
-    static constexpr std::array of_go = {"bx", "cx", "di", "si", "r8", "r9", "r10", "r11"};
-    static constexpr std::array of_arm64 = {"r1", "r2",  "r3",  "r4",  "r5",  "r6",  "r7", "r8",
-                                            "r9", "r10", "r11", "r12", "r13", "r14", "r15"};
-    if (word.index == 0)
-        return nullptr;
-    if (own_arch == Arch::arm64)
-        return of_arm64.at(word.index - 1);
-    return which == Words::result_of_go ? of_go.at(word.index - 1) : "dx";
+    if (which == Words::result_of_go)
+        return registers_of_go(own_arch)[word.index];
+    return own_arch == Arch::x86_64 ? 2 * word.index : word.index; // rax and rdx, or x0 and up
 }
 
 Expression assembled(const std::vector<Passed::Word>& words, const ShapePtr& shape, Span where, Words which)
@@ -267,10 +263,11 @@ Expression assembled(const std::vector<Passed::Word>& words, const ShapePtr& sha
             e.value = is_result ? Value::retval : Value::arg;
             e.argument = word.index;
             e.is_declared = true;
-            if (const char* const name = is_result && !word.is_vector ? register_of_result(word, which) : nullptr) {
+            if (is_result && !word.is_vector && word.index != 0) { // the first is retval
                 e.value = Value::reg;
-                e.text = name;
-                e.argument = *register_of(e.text);
+                e.argument = register_of_result(word, which);
+                e.text =
+                    own_arch == Arch::x86_64 ? std::string(x86_registers[e.argument]) : fmt::format("r{}", e.argument);
             }
             if (word.is_vector)
                 e.real = unsigned(word.size);
