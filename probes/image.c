@@ -332,6 +332,16 @@ static void add_dynamic(struct file* f)
     f->sections[DYNAMIC].sh_entsize = sizeof(Elf64_Dyn);
 }
 
+static void of_section(Elf64_Phdr* segment, uint32_t type, uint32_t flags, const Elf64_Shdr* section,
+                       uint64_t alignment)
+{
+    segment->p_type = type;
+    segment->p_flags = flags;
+    segment->p_offset = section->sh_offset;
+    segment->p_filesz = section->sh_size;
+    segment->p_align = alignment;
+}
+
 static void fill_headers(struct file* f, const struct sites* sites, size_t page)
 {
     Elf64_Ehdr header;
@@ -376,30 +386,13 @@ static void fill_headers(struct file* f, const struct sites* sites, size_t page)
     segments[DATA].p_offset = s[DYNAMIC].sh_offset;
     segments[DATA].p_filesz = s[SEMAPHORES].sh_offset + s[SEMAPHORES].sh_size - s[DYNAMIC].sh_offset;
     segments[DATA].p_align = page;
-    segments[DYNAMICS].p_type = PT_DYNAMIC;
-    segments[DYNAMICS].p_flags = PF_R | PF_W;
-    segments[DYNAMICS].p_offset = s[DYNAMIC].sh_offset;
-    segments[DYNAMICS].p_filesz = s[DYNAMIC].sh_size;
-    segments[DYNAMICS].p_align = 8;
-    segments[UNWINDING].p_type = PT_GNU_EH_FRAME;
-    segments[UNWINDING].p_flags = PF_R;
-    segments[UNWINDING].p_offset = s[FRAMES_HEADER].sh_offset;
-    segments[UNWINDING].p_filesz = s[FRAMES_HEADER].sh_size;
-    segments[UNWINDING].p_align = 4;
+    of_section(&segments[DYNAMICS], PT_DYNAMIC, PF_R | PF_W, &s[DYNAMIC], 8);
+    of_section(&segments[UNWINDING], PT_GNU_EH_FRAME, PF_R, &s[FRAMES_HEADER], 4);
     segments[STACK].p_type = PT_GNU_STACK; /* without it, the program's stack would become executable */
     segments[STACK].p_flags = PF_R | PF_W;
-    if (s[PROPERTIES].sh_size) { /* else it stays PT_NULL */
-        segments[PROPERTY].p_type = PT_GNU_PROPERTY;
-        segments[PROPERTY].p_flags = PF_R;
-        segments[PROPERTY].p_offset = s[PROPERTIES].sh_offset;
-        segments[PROPERTY].p_filesz = s[PROPERTIES].sh_size;
-        segments[PROPERTY].p_align = 8;
-    }
-    segments[NOTES].p_type = PT_NOTE;
-    segments[NOTES].p_flags = PF_R;
-    segments[NOTES].p_offset = s[BUILD_ID].sh_offset;
-    segments[NOTES].p_filesz = s[BUILD_ID].sh_size;
-    segments[NOTES].p_align = 4;
+    if (s[PROPERTIES].sh_size) /* else it stays PT_NULL */
+        of_section(&segments[PROPERTY], PT_GNU_PROPERTY, PF_R, &s[PROPERTIES], 8);
+    of_section(&segments[NOTES], PT_NOTE, PF_R, &s[BUILD_ID], 4);
     for (i = 0; i < SEGMENTS; ++i) {
         segments[i].p_vaddr = segments[i].p_paddr = segments[i].p_offset;
         segments[i].p_memsz = segments[i].p_filesz;

@@ -7,12 +7,11 @@
 . "$FASTSDT_SOURCE/tests/common.sh"
 need gcc abidiff abidw nm
 . "$FASTSDT_SOURCE/tests/probes/common.sh"
+. "$FASTSDT_SOURCE/tests/abi.sh"
 recorded=$here/libfastsdt-probes.abi
 header=$INCLUDE/fastsdt/probes.h
-functions() { nm -D --defined-only "$1" | awk '$2 != "A" { print $3 }' | sort; }
-expect "SONAME" "$(readelf -d "$library/libfastsdt-probes.so" | sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p')" libfastsdt-probes.so.0
-# interface HEADER: as abidw has a library of functions that do nothing, as the header declares them: of the real one it would tell what is inside.
-interface() {
+expect "SONAME" "$(soname "$library/libfastsdt-probes.so")" libfastsdt-probes.so.0
+declared() {
     {
         echo "#include \"$1\""
         gcc -E -P "$1" | tr '\n' ' ' | grep -oE '(void|int|unsigned|const char\*|fastsdt_probes?\*|fastsdt_probe_function) fastsdt_probes?_[a-z_]+\([^()]*\);' |
@@ -20,26 +19,10 @@ interface() {
     } >stub.c
     gcc -g -fPIC -shared -w stub.c -o declared.so -Wl,-soname,libfastsdt-probes.so.0 -Wl,--version-script="$FASTSDT_SOURCE/probes/exports.map" ||
         fail "the declarations of $1 do not compile"
-    expect "functions of $1" "$(functions declared.so)" "$(functions "$library/libfastsdt-probes.so")"
-    abidw --no-comp-dir-path --no-corpus-path --no-show-locs --no-architecture --out-file now.abi declared.so
+    expect "functions of $1" "$(symbols declared.so)" "$(symbols "$library/libfastsdt-probes.so")"
 }
-compare() {
-    interface "$1"
-    status=0
-    abidiff --no-architecture "$recorded" now.abi >diff 2>&1 || status=$?
-    [ $((status & 3)) = 0 ] || fail "abidiff: $(cat diff)"
-}
-interface "$header"
-[ -z "${FASTSDT_RECORD:-}" ] || cp now.abi "$recorded"
-compare "$header"
-[ $status = 0 ] || fail "the interface is not the recorded one$([ $((status & 8)) = 0 ] || echo ', and programs break'): $(cat diff)"
+same_interface
 
 # It can fail: a member before others, an error of another size.
-breaks() { # NAME SED-COMMAND
-    sed "$2" "$header" >changed.h
-    ! cmp -s "$header" changed.h || fail "$1: the header has not changed"
-    compare "$PWD/changed.h"
-    [ "$status" != 0 ] || fail "$1: not seen"
-}
 breaks "a member in front" 's/^    const volatile unsigned short\* active;/    long more;\n&/'
 breaks "an error of another size" 's/what\[512\]/what[256]/'
