@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 
-if len(sys.argv) not in (2, 3):
+if len(sys.argv) not in (2, 3) or sys.argv[1].startswith("-"):
     sys.exit(__doc__)
 build = os.path.abspath(sys.argv[1])
 top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))

@@ -174,8 +174,8 @@ def runtime_probes(text):
     """By the library of this build. What goes to stderr the page tells in prose."""
     on_x86()
     need(os.path.exists(f"{build}/lib/libfastsdt-probes.so"), "libfastsdt-probes is not built")
-    flags = f"-L{build}/lib -Wl,-rpath,{build}/lib -lfastsdt-probes"
-    return session("")(text.replace("$(pkg-config --libs fastsdt-probes)", flags).replace("-- ./shop", "-- ./shop 2>err"))
+    flags = f"-Iinclude -L{build}/lib -Wl,-rpath,{build}/lib -lfastsdt-probes"
+    return session("")(text.replace("$(pkg-config --cflags --libs fastsdt-probes)", flags).replace("-- ./shop", "-- ./shop 2>err"))
 
 
 def readme_check(text):
@@ -364,7 +364,7 @@ cc -O2 -g -Iinclude src/shop.c -o shop"""),
         "groups:": promtool("rules")},
     "docs/runtime-probes.md": {
         "#include <fastsdt/probes.h>": lambda text: open("shop.c", "w").write(text) and None,
-        "$ cc -O2 -Iinclude shop.c": runtime_probes,
+        "$ cc -O2 shop.c": runtime_probes,
         "const koffi": elsewhere("tests/probes/node.sh", says=["koffi"]),
         "package main": elsewhere("tests/probes/go.sh"),
         "LD_LIBRARY_PATH=": elsewhere("tests/probes/python.sh", says=["LD_LIBRARY_PATH="])},

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Traces programs in which everything comes and goes (churn.c, churn_throws.cpp, churn.go), again and again, each time one of them by one or two
-tracers, many of which are killed at a moment of their own, or nobody reads their output any more: `churn.py ROUNDS SEED [PROGRAM...]`, or `churn.py SECONDSs SEED [PROGRAM...]`.
+tracers, many of which are killed at a moment of their own, or nobody reads their output any more: `churn.py ROUNDS SEED [PROGRAM...]`, or
+`churn.py SECONDSs SEED [PROGRAM...]`.
 Afterwards each process has to be as it was: the text of each file that it has mapped, the vdso, semaphores, mappings, memory; and the program says
 whether all of its sums were right."""
 import os
