@@ -38,7 +38,7 @@ status=0
 ctest --preset default -j "$(nproc)" "$@" 2>&1 | tee "$log" || status=$?
 printf '\nThe longest tests, in seconds:\n'
 sed -nE 's/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: ([^ ]+) .* ([0-9.]+) sec.*/\2 \1/p' "$log" | sort -rn | sed -n 1,20p | xargs printf '  %8s  %s\n'
-tests/scripts/report.sh build/default/Testing/Temporary/LastTest.log >build/default/skips.txt
+tests/scripts/report.sh build/default/Testing/Temporary/LastTest.log "$log" >build/default/skips.txt
 if [ -s build/default/skips.txt ]; then
     printf '\nSkipped, and why:\n'
     sed 's/^/  /' build/default/skips.txt

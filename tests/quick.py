@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 
 READER = "fastsdt-check fastsdt-dtrace fastsdt-index fastsdt_reader_api"
 TOOLS = READER + " fastsdt-probe gcc-plugin/all"
@@ -69,7 +70,10 @@ def main():
         more = affected(path)
         folders |= more[0]
         targets |= more[1]
-    listed = json.loads(output("ctest", "--test-dir", build, "--show-only=json-v1"))
+    with tempfile.TemporaryDirectory() as folder: # in BUILD it would begin the log of a run of the tests again
+        with open(f"{folder}/CTestTestfile.cmake", "w") as file:
+            file.write(f'subdirs("{build}")\n')
+        listed = json.loads(output("ctest", "--test-dir", folder, "--show-only=json-v1"))
     chosen = []
     for test in listed["tests"]:
         properties = {p["name"]: p["value"] for p in test["properties"]}

@@ -65,7 +65,7 @@ print(sum(all), sum(v + (v % 4 == 2) for v in all))
 print(sum(v % 200 + 1 for v in all))" | xargs | cut -d' ' -f1,2)
 expect "arg0 and retval" "$(maps value) $(maps result)" "$value $result"
 [ "$(grep -c '^@by\[[1-9]' "$here/out")" -ge 8 ] || fail "goid: $(cat "$here/out")"
-expect "calls by goroutine" "$(sed -n 's/^@by\[.*: //p' "$here/out" | paste -sd+ | bc)" "$(maps deep)"
+expect "calls by goroutine" "$(sed -n 's/^@by\[.*: //p' "$here/out" | python3 -c 'import sys; print(sum(map(int, sys.stdin)))')" "$(maps deep)"
 "${as_user[@]}" fastsdt-trace -e 'uprobe:./goes:main.counted { @in = count(); }' -- ./goes 10 >"$here/out" 2>"$here/err" || fail "auto: $(cat "$here/err")"
 expect "auto" "$(maps in)" "$(own | cut -d' ' -f3)"
 # All functions of the program, and of the runtime in it.

@@ -21,3 +21,5 @@ ctest >ctest.log 2>&1 || fail "$(cat ctest.log)"
 expect "skipped, and why" "$("$FASTSDT_SOURCE/tests/scripts/report.sh" Testing/Temporary/LastTest.log)" "google: no such hardware
 shell.all: no tool
 shell.part: part of it"
+: >empty
+expect "a log that is gone" "$("$FASTSDT_SOURCE/tests/scripts/report.sh" empty ctest.log)" "shell.all: no reason given"
