@@ -9,6 +9,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <fcntl.h>
+#include <functional>
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
 #include <sys/ptrace.h>
 #include <vector>
 
@@ -22,19 +26,42 @@ namespace {
 
 using A = BpfAssembler;
 
-#ifdef FASTSDT_HAVE_LIBBPF
-bool has_cookies()
+// Whether the kernel takes a program of these instructions.
+bool takes(const std::function<void(A&)>& instructions)
 {
-    return libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_get_attach_cookie, nullptr) != 0;
+    A a;
+    instructions(a);
+    a.leave();
+    return bool(a.load_program({}, "fastsdt_ask"));
 }
-#else
-bool has_cookies()
+
+bool has_rings()
 {
-    return false;
+    try {
+        const BpfMap ring(BPF_MAP_TYPE_RINGBUF, "fastsdt_ask", 0, 0,
+                          size_t(1) << 16); // a multiple of every page's size
+        return true;
+    } catch (const Unusable&) {
+        return false;
+    }
 }
-#endif
 
 } // namespace
+
+const BpfFeatures& bpf_features()
+{
+    static const BpfFeatures features{
+        .rings = has_rings(),
+        .cookies = takes([](A& a) { a.call(BPF_FUNC_get_attach_cookie); }),
+        .exchanges = takes([](A& a) {
+            a.store(BPF_DW, A::r10, -8, 0);
+            a.move(A::r0, 0);
+            a.move(A::r1, 0);
+            a.atomic(A::compare_exchange_op, A::r10, -8, A::r1);
+        }),
+    };
+    return features;
+}
 
 // Counts a hit, and now and then keeps the bytes and registers there.
 Descriptor BpfPrograms::load_count(bool multi, bool on_return) const
@@ -80,8 +107,8 @@ Descriptor BpfPrograms::load_count(bool multi, bool on_return) const
     a.leave();
     Descriptor program = a.load_program({.attach_type = multi ? bpf_trace_uprobe_multi : 0}, "fastsdt_count");
     if (const int error = errno; !program)
-        throw Unusable(
-            Error::of_system(error, has_cookies() ? "BPF program" : "BPF cookies, which came with Linux 5.15"));
+        throw Unusable(Error::of_system(
+            error, bpf_features().cookies ? "BPF program" : "BPF cookies, which came with Linux 5.15"));
     return program;
 }
 
@@ -123,6 +150,9 @@ Descriptor load_empty_uprobe_program()
 #ifdef FASTSDT_HAVE_LIBBPF
 Descriptor link_event(int program, int event, uint64_t cookie)
 {
+    if (!bpf_features().cookies) // the event has the program then, until it is closed
+        return ioctl(event, PERF_EVENT_IOC_SET_BPF, program) < 0 ? Descriptor()
+                                                                 : Descriptor(fcntl(event, F_DUPFD_CLOEXEC, 0));
     bpf_link_create_opts options{};
     options.sz = sizeof options;
     options.perf_event.bpf_cookie = cookie;

@@ -52,7 +52,17 @@ private:
 /// Empty where BPF is not available: no libbpf at build time, no CAP_BPF, ...
 Descriptor load_empty_uprobe_program();
 
-/// Attaches a program to an open perf event, with a cookie: Linux 5.15. Empty: no; errno says why.
+/// What programs may have, as the kernel says when it is asked.
+struct BpfFeatures {
+    bool rings = false;   ///< BPF_MAP_TYPE_RINGBUF: Linux 5.8
+    bool cookies = false; ///< bpf_get_attach_cookie(): Linux 5.15
+    /// BPF_CMPXCHG: Linux 5.12. Without them no program can take the processor from another one either: a uprobe's runs with preemption off
+    /// (__uprobe_perf_func() in kernel/trace/trace_uprobe.c).
+    bool exchanges = false;
+};
+const BpfFeatures& bpf_features();
+
+/// Attaches a program to an open perf event, with a cookie where the kernel knows them. Empty: no; errno says why.
 Descriptor link_event(int program, int event, uint64_t cookie);
 
 } // namespace fastsdt

@@ -46,6 +46,9 @@ Kernel::Kernel(const Script& script, Options options)
         throw Unusable("the kernel's engine is for x86-64 and arm64");
     if (const std::string why = cannot_attach(); !why.empty())
         throw Unusable(why);
+    if (!bpf_features().rings)
+        throw Unusable(
+            "it needs BPF's ring buffers, which came with Linux 5.8; --engine user works on older kernels too");
     // A filter of the kernel's costs other processes nothing.
     filters_ = options.only != 0 && !options.follows && multi_ != MultiSupport::everyone_only
         && !first_thread_ended(options.only);

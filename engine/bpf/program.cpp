@@ -3,6 +3,7 @@
 
 #include "bpf/arguments.h"
 #include "bpf/maker.h"
+#include "bpf_program.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -168,6 +169,8 @@ void Maker::take_scratch(A::Label none)
     a_.call(BPF_FUNC_map_lookup_elem);
     a_.jump_if(BPF_JEQ, A::r0, 0, none);
     a_.move(A::r9, A::r0);
+    if (!bpf_features().exchanges)
+        return a_.add(A::r9, 8);
     const auto got = a_.label();
     for (unsigned i = 0; i < pieces; ++i) {
         if (i)
@@ -192,9 +195,15 @@ std::string program_key(const Context& context, const Site& site, std::optional<
     key += fmt::format("|{}", int(site.found.state == State::other_architecture));
     if (site.go)
         key += fmt::format("go {} {}", int(*site.go), site.goroutine);
+    const auto asks_which = [](const ir::Operation& operation) {
+        const auto* const op = std::get_if<ir::Ask>(&operation);
+        return op && (op->what == Value::probe || op->what == Value::function);
+    };
     for (const size_t clause : site.clauses)
         for (const ir::Operation& operation : context.programs[clause].operations)
-            if (const auto* const op = std::get_if<ir::Symbol>(&operation); op && context.symbol)
+            if (!bpf_features().cookies && asks_which(operation))
+                key += fmt::format("|cookie {}", cookie_of(site));
+            else if (const auto* const op = std::get_if<ir::Symbol>(&operation); op && context.symbol)
                 key += fmt::format("|{:x}", context.symbol(site, op->name).value_or(0) - site.address);
     return key;
 }

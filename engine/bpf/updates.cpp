@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "bpf/maker.h"
+#include "bpf_program.h"
 
 #include <algorithm>
 #include <stdexcept>
@@ -110,13 +111,18 @@ void Maker::keep_extreme(const Map& map, ir::ValueId value, A::Label dropped)
     if (map.kind == MapKind::min)
         a_.alu(BPF_XOR, A::r2, -1);
     a_.load(BPF_DW, A::r0, A::r3, 0);
-    for (int i = 0; i < most_tries; ++i) {
+    if (bpf_features().exchanges) {
+        for (int i = 0; i < most_tries; ++i) {
+            a_.jump_if(BPF_JGE, A::r0, A::r2, done);
+            a_.move(A::r1, A::r0);
+            a_.atomic(A::compare_exchange_op, A::r3, 0, A::r2); // r0 = what was there
+            a_.jump_if(BPF_JEQ, A::r0, A::r1, done);
+        }
+        a_.jump(dropped);
+    } else {
         a_.jump_if(BPF_JGE, A::r0, A::r2, done);
-        a_.move(A::r1, A::r0);
-        a_.atomic(A::compare_exchange_op, A::r3, 0, A::r2); // r0 = what was there
-        a_.jump_if(BPF_JEQ, A::r0, A::r1, done);
+        a_.store(BPF_DW, A::r3, 0, A::r2);
     }
-    a_.jump(dropped);
     a_.bind(done);
     a_.move(A::r1, 1);
     a_.add_atomic(A::r3, 8 * count_word, A::r1);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "bpf/arguments.h"
 #include "bpf/maker.h"
+#include "bpf_program.h"
 #include "code/operands.h"
 
 #include <algorithm>
@@ -80,8 +81,12 @@ void Maker::ask(Value what)
     case Value::child: return number(A::r0, context_.child);
     case Value::probe:
     case Value::function:
-        a_.move(A::r1, A::r6);
-        a_.call(BPF_FUNC_get_attach_cookie);
+        if (bpf_features().cookies) {
+            a_.move(A::r1, A::r6);
+            a_.call(BPF_FUNC_get_attach_cookie);
+        } else {
+            a_.wide(A::r0, cookie_of(site_)); // program_key() has it
+        }
         return what == Value::probe ? a_.shift_right(A::r0, 32) : low();
     case Value::start: return number(A::r0, int64_t(context_.start_ns));
     case Value::nsecs: return a_.call(boot_clock);
