@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ctime>
 #include <exception>
 #include <utility>
 
@@ -18,6 +19,7 @@ using engine::State;
 
 namespace {
 
+constexpr unsigned seldom = 10; ///< one look of so many is made although nobody tells of a change
 constexpr auto quiet_period = std::chrono::seconds(1); ///< for processes of which the kernel tells nothing new
 
 double seconds(Attached::Clock::duration time)
@@ -232,20 +234,31 @@ void Attached::look()
         return;
     }
     // Nor of what is unmapped, or happens on a processor that was switched on since: so the maps are read from time to time all the same.
-    constexpr unsigned seldom = 10;
     const bool told = !changed_ && ++quiet_looks_ % seldom != 0;
-    if (!executed_ && attempt([&] { news(false, told); }))
+    if (!executed_ && !(told && sleeps(slept_at_news_)) && attempt([&] { news(false, told); }))
         changed_ = false;
     attempt([&] { session_->follow_stack(); });
     attempt([&] { session_->free_slots(); });
     attempt([&] { look_for_forks(false); });
 }
 
-void Attached::verify()
+// Whether it has executed nothing since it was asked last. Now and then it is no: others can change its memory, too.
+bool Attached::sleeps(Sleep& sleep) const
+{
+    clockid_t clock{};
+    timespec used{};
+    if (clock_getcpuclockid(pid(), &clock) != 0 || clock_gettime(clock, &used) != 0)
+        return false;
+    const uint64_t before =
+        std::exchange(sleep.used_ns, uint64_t(used.tv_sec) * 1'000'000'000 + uint64_t(used.tv_nsec));
+    return before == sleep.used_ns && ++sleep.times % seldom != 0;
+}
+
+void Attached::verify(bool sleepers)
 {
     if (over_)
         return;
-    if (only_forks_ || executed_) {
+    if (only_forks_ || executed_ || (!sleepers && sleeps(slept_at_sites_))) {
         attempt([&] { session_->keep_time(); });
         return;
     }

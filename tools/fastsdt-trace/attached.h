@@ -91,7 +91,8 @@ public:
     void look();
     /// Looks at the sites; if the process ends meanwhile, the former states stay. A site that has lost its jump is armed
     /// again: its module was unmapped and mapped at the same place, or a kernel's probe has come and gone.
-    void verify();
+    /// @param sleepers  also if it has executed nothing since the last time, so that nothing can have been missed
+    void verify(bool sleepers = true);
 
     /// Nothing more will be counted: the process and its followed children have ended, or it is not followed to another program.
     bool over() const { return over_; }
@@ -144,6 +145,12 @@ private:
     Clock::time_point start_, covered_since_, looked_;
     bool changed_ = true;      // since news() was heard
     unsigned quiet_looks_ = 0; // since then
+    struct Sleep { // what it had used of processors at the last look, and how often it had used no more since
+        uint64_t used_ns = 0;
+        unsigned times = 0;
+    };
+    bool sleeps(Sleep& sleep) const;
+    Sleep slept_at_news_, slept_at_sites_;
     bool over_ = false;
     bool ended_ = false, executed_ = false, fresh_program_ = false;
     bool only_forks_ = false;  // the process has ended, and followed children live on

@@ -231,11 +231,11 @@ bool Processes::all_over() const
         && std::all_of(attached_.begin(), attached_.end(), [](const auto& process) { return process->over(); });
 }
 
-void Processes::verify()
+void Processes::verify(bool sleepers)
 {
     for (const auto& process : attached_)
         if (!is_executing(process->pid()))
-            process->verify();
+            process->verify(sleepers);
 }
 
 void Processes::end()

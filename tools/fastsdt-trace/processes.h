@@ -58,7 +58,7 @@ public:
     /// Looks at what has become of them, and for new ones. To be done often.
     void look();
     /// Looks at all sites: Attached::verify().
-    void verify();
+    void verify(bool sleepers = true);
     /// When look() is due.
     Clock::time_point next_look() const { return news_ ? std::min(soonest_look_, next_look_) : next_look_; }
 

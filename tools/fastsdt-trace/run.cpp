@@ -273,7 +273,7 @@ private:
                 processes_.look();
             if (now >= check && !exit_) {
                 check = now + verify_period;
-                processes_.verify();
+                processes_.verify(false);
                 forget_intervals();
             }
             for (Timer& timer : timers)

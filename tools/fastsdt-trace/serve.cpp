@@ -170,7 +170,7 @@ public:
         if (now >= processes_.next_look())
             processes_.look();
         if (now >= verify_) {
-            processes_.verify();
+            processes_.verify(false);
             verify_ = now + verify_period;
         }
     }
