@@ -240,6 +240,27 @@ TEST_F(Life, NothingIsChangedUnderAProcessThatSharesTheMemory)
     untouched();
 }
 
+// One that is made while all stop was not there when somebody looked for such, and stops with them: it is another process all the same.
+TEST_F(Life, AChildThatIsMadeDuringTheStopIsFound)
+{
+    ASSERT_EQ(program.ask("vforks"), "vforking");
+    unsigned stopped = 0, refused = 0;
+    for (int round = 0; round < 10000 && (stopped < 20 || refused < 20); ++round)
+        try {
+            as_tracer([&] {
+                Tracees tracees(program.pid());
+                tracees.seize_all();
+                tracees.stop_all();
+                ++stopped;
+                ASSERT_EQ(sharer_of_memory(program.pid()), 0) << "round " << round;
+            });
+        } catch (const Busy&) {
+            ++refused;
+        }
+    EXPECT_GE(stopped, 1u);
+    EXPECT_GE(refused, 1u);
+}
+
 // Asked of several processes one after the other, not all are compared with all: before the first round the sharer is there, later it comes.
 TEST_F(Life, ASharerIsFoundAmongSeveralProcesses)
 {

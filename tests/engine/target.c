@@ -105,6 +105,17 @@ static void* worker(void* unused)
     return NULL;
 }
 
+static void* vforks(void* unused)
+{
+    for (;;) {
+        pid_t child = vfork();
+        if (child == 0)
+            _exit(0);
+        waitpid(child, NULL, 0);
+    }
+    return unused;
+}
+
 static pthread_t threads[256];
 static unsigned running;
 
@@ -211,6 +222,10 @@ static void* commands(void* unused)
             }
             waitpid(child, NULL, 0);
             puts("vforked");
+        } else if (!strcmp(line, "vforks")) { /* one after the other, until the program ends */
+            pthread_t other;
+            pthread_create(&other, NULL, vforks, NULL);
+            puts("vforking");
         } else if (!strcmp(line, "share")) {
             static char stack[65536] __attribute__((aligned(16)));
             unsharing = 0;
