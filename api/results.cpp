@@ -187,7 +187,8 @@ static_assert(
     && int(State::no_stacks) == FASTSDT_TRACE_SITE_NO_STACKS && int(State::no_symbol) == FASTSDT_TRACE_SITE_NO_SYMBOL
     && int(State::no_processor) == FASTSDT_TRACE_SITE_NO_PROCESSOR
     && int(State::handles_faults) == FASTSDT_TRACE_SITE_HANDLES_FAULTS
-    && int(State::no_goroutine) == FASTSDT_TRACE_SITE_NO_GOROUTINE);
+    && int(State::no_goroutine) == FASTSDT_TRACE_SITE_NO_GOROUTINE
+    && int(State::only_in_kernel) == FASTSDT_TRACE_SITE_ONLY_IN_KERNEL);
 
 } // namespace
 

@@ -74,8 +74,8 @@ Script parse_script(const char* text)
             throw ScriptError(statement.where,
                               "only fastsdt-trace prints bytes: integers and strings are for a program");
     });
-    if (const Statement* const system = runs_commands(script))
-        throw ScriptError(system->where, "only fastsdt-trace --unsafe runs commands");
+    if (const Statement* const found = unsafe_statement(script))
+        throw ScriptError(found->where, "only fastsdt-trace --unsafe runs commands and sends signals");
     return script;
 }
 

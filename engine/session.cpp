@@ -267,6 +267,7 @@ bool kernel_can(State state)
     case State::not_guarded:
     case State::no_stacks:
     case State::no_processor:
+    case State::only_in_kernel:
     case State::handles_faults:
     case State::other_architecture: return true;
     default: return false;

@@ -193,6 +193,7 @@ private:
     // ---- Events
     void perform(const ir::Record& op);
     void perform(const ir::Dump&) { throw Refusal({State::not_in_kernel, 0, "dump() is engine user's"}); }
+    void perform(const ir::Signal&);
     void perform(const ir::Call&);
 
     const Context& context_;

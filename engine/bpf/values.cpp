@@ -95,6 +95,7 @@ void Maker::ask(Value what)
     case Value::node: return a_.call(BPF_FUNC_get_numa_node_id), low();
     case Value::uid: return a_.call(BPF_FUNC_get_current_uid_gid), low();
     case Value::gid: return a_.call(BPF_FUNC_get_current_uid_gid), a_.shift_right(A::r0, 32);
+    case Value::cgroup: return a_.call(BPF_FUNC_get_current_cgroup_id);
     case Value::goroutine:
         if (!site_.goroutine)
             throw Refusal({State::no_goroutine});
@@ -179,6 +180,12 @@ void Maker::perform(const ir::Address&)
 void Maker::perform(const ir::Frames&)
 {
     throw Refusal({State::not_in_kernel, 0, "len() of a stack is engine user's"});
+}
+
+void Maker::perform(const ir::Signal& op)
+{
+    fetch(A::r1, op.a);
+    a_.call(BPF_FUNC_send_signal);
 }
 
 void Maker::perform(const ir::Unary& op)

@@ -286,6 +286,7 @@ protected:
     void perform(const ir::GetWide& op);
     void perform(const ir::Record& op);
     void perform(const ir::Dump& op);
+    [[noreturn]] void perform(const ir::Signal& op);
     void perform(const ir::Call& op);
     void put_key(const ir::Operand& key);
     void if_own(const Table& table, const ir::Operand& tid, Label free, Label other);

@@ -43,6 +43,7 @@ bool Compiler::is_leaf(const ir::Operation& operation) const
     case Value::retval:
     case Value::child:
     case Value::goroutine:
+    case Value::cgroup:
     case Value::start: return true;
     case Value::nsecs:
     case Value::random:
@@ -105,6 +106,7 @@ void Compiler::leaf(Value what, Role to)
         if (!site_->goroutine)
             throw Refusal({State::no_goroutine});
         return goroutine(site_->goroutine, to);
+    case Value::cgroup: throw Refusal({State::only_in_kernel, 0, "cgroup"});
     case Value::arg:
     case Value::str_arg:
     case Value::nsecs:
@@ -340,6 +342,7 @@ void Compiler::perform(const ir::Ask& op)
     case Value::retval:
     case Value::child:
     case Value::goroutine:
+    case Value::cgroup:
     case Value::start: leaf(op.what, Role::result); break;
     case Value::arg:
     case Value::str_arg:

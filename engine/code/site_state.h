@@ -55,6 +55,7 @@ enum class State {
     by_kernel,      ///< a uprobe of ours is there: its hits count in the kernel
     not_in_kernel,  ///< detail: why the kernel's engine cannot have it
     no_goroutine,   ///< goid, and it is no function of a Go program whose runtime is known
+    only_in_kernel, ///< detail: what the script wants that only the kernel's engine has
 };
 
 /// handles_faults, in its number: it was armed before the process came to handle the signal.

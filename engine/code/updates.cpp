@@ -309,6 +309,11 @@ void Compiler::perform(const ir::Record& op)
         dump();
 }
 
+void Compiler::perform(const ir::Signal&)
+{
+    throw Refusal({State::only_in_kernel, 0, "signal()"});
+}
+
 void Compiler::perform(const ir::Dump&)
 {
     dump();

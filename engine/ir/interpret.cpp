@@ -238,6 +238,7 @@ private:
         goes_on_ = host_.record(*op.statement, values);
     }
     void perform(const Dump&) { host_.dump(); }
+    [[noreturn]] void perform(const Signal&) { throw std::logic_error("of the kernel's engine"); }
     void perform(const Call& op) { host_.call(*op.statement); }
 
     const Program& program_;

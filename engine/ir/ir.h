@@ -271,6 +271,10 @@ struct Record {
     std::vector<Operand> values;
 };
 struct Dump {};
+/// The process gets the signal.
+struct Signal {
+    ValueId a;
+};
 /// Calls a function of the process itself.
 struct Call {
     const Statement* statement;
@@ -279,7 +283,7 @@ struct Call {
 using Operation = std::variant<Constant, Argument, Ask, Register, Symbol, Stack, Unary, Swap, Binary, Compare, Load,
                                Store, Copy, Zero, Cut, Name, Equal, Contains, Length, Address, Frames, ReadWord,
                                ReadText, ReadBytes, Label, Jump, Branch, Turn, Update, Assign, Add, Remove, Get, Has,
-                               Entries, Keys, NextKey, GetWide, Record, Dump, Call>;
+                               Entries, Keys, NextKey, GetWide, Record, Dump, Signal, Call>;
 
 /// One clause.
 struct Program {

@@ -695,6 +695,7 @@ private:
                 operand(*statement.value);
             return;
         case Is::dump: return emit(Dump{});
+        case Is::signal: return emit(Signal{operand(*statement.value).value});
         case Is::print:
         case Is::clear:
         case Is::zero:

@@ -129,6 +129,7 @@ private:
         return all;
     }
     static std::string text(const Dump&) { return "dump"; }
+    static std::string text(const Signal& op) { return fmt::format("signal v{}", op.a); }
     static std::string text(const Call&) { return "call"; }
 
     const Program& program_;

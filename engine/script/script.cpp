@@ -82,11 +82,11 @@ bool has_dump(const Script& script)
     return found;
 }
 
-const Statement* runs_commands(const Script& script)
+const Statement* unsafe_statement(const Script& script)
 {
     const Statement* found = nullptr;
     each_statement(script, [&](const Statement& each) {
-        if (!found && each.kind == Statement::Kind::system)
+        if (!found && (each.kind == Statement::Kind::system || each.kind == Statement::Kind::signal))
             found = &each;
     });
     return found;

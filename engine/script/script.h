@@ -96,6 +96,7 @@ enum class Value {
     child,     ///< the number of a COMMAND
     random,    ///< 32 bits
     goroutine, ///< the number of a Go program's
+    cgroup,    ///< the number of the process's control group
     start      ///< when the script began: what `elapsed` counts from. No script can say this
 };
 
@@ -276,6 +277,7 @@ struct Statement {
         join,   ///< of join(): one of its strings; without a value: they are complete, and `text` stands between them
         time,   ///< time(), time("%H")
         exit,   ///< exit(), exit(status): nothing of the clause comes after it
+        signal, ///< signal("NAME"), signal(number): the process gets it
         dump,   ///< dump(): what was recorded so far is read, where rings are overwritten
     } kind = Kind::update;
     size_t number = 0; ///< of all statements of the script, in the order of the text: what an event says
@@ -426,8 +428,8 @@ bool has_events(const Script& script);
 bool has_dump(const Script& script);
 bool has_sites(const Script& script);
 bool has_samples(const Script& script);
-/// The first system() of it; nullptr: there is none.
-const Statement* runs_commands(const Script& script);
+/// The first system() or signal() of it; nullptr: there is none.
+const Statement* unsafe_statement(const Script& script);
 bool clears(const Script& script);
 /// Whether two engines may each have some of the sites: what they record can be put together then, since nothing at a site depends on what
 /// another one has left in a map.

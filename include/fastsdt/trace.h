@@ -162,6 +162,7 @@ typedef struct fastsdt_trace_sites fastsdt_trace_sites; /* as they were when the
 #define FASTSDT_TRACE_SITE_NO_PROCESSOR 39        /* wants cpu or numaid, which this processor does not tell */
 #define FASTSDT_TRACE_SITE_HANDLES_FAULTS 40      /* accesses memory, and the process handles SIGSEGV */
 #define FASTSDT_TRACE_SITE_NO_GOROUTINE 43        /* wants goid, and is no function of a Go program */
+#define FASTSDT_TRACE_SITE_ONLY_IN_KERNEL 44      /* wants cgroup or signal(), which only the kernel's engine has */
 
 typedef struct fastsdt_trace_site {
     const char* probe; /* as fastsdt_trace_hit has it */

@@ -30,7 +30,7 @@ complete -c fastsdt-trace -l no-warnings -d 'Say nothing of warnf() and of what 
 complete -c fastsdt-trace -l include -r -F -d 'Read this C header before the script, as #include <FILE> does: types and constants'
 complete -c fastsdt-trace -s I -r -F -d 'Look for headers here too'
 complete -c fastsdt-trace -l probe-filter -x -d 'Leave out probes of the script that do not match this regular expression, but for BEGIN and END'
-complete -c fastsdt-trace -l unsafe -d 'Let scripts run commands: system()'
+complete -c fastsdt-trace -l unsafe -d 'Let scripts run commands, system(), and send signals, signal()'
 complete -c fastsdt-trace -l uretprobe -d 'Let bpftrace have return probes whose exits cannot be armed. The kernel replaces return addresses for these, which ends programs that check them. Refused where a file that is known beforehand is a Go program, throws exceptions or is marked for shadow stacks'
 complete -c fastsdt-trace -l folded -d 'Print counts and sums by stack as flamegraph.pl reads them: "main;work;step 12"'
 complete -c fastsdt-trace -l pprof -r -F -d 'Write counts and sums by stack into this file, and do not print them: a profile that go tool pprof, Pyroscope, Grafana and speedscope read'

@@ -158,6 +158,7 @@ std::optional<uint64_t> Actions::ask(engine::Value what)
     case Value::probe:
     case Value::function:
     case Value::goroutine:
+    case Value::cgroup:
     case Value::retval:
     case Value::stack:
     case Value::reg:

@@ -160,8 +160,11 @@ int trace(const Options& options)
         for (const std::string& map : script.unused)
             if (options.warns)
                 say(fmt::format("WARNING: Unused map: {}", map));
-        if (const engine::Statement* const system = engine::runs_commands(script); system && !options.unsafe)
-            throw engine::ScriptError(system->where, "system() runs commands: it needs --unsafe");
+        if (const engine::Statement* const found = engine::unsafe_statement(script); found && !options.unsafe)
+            throw engine::ScriptError(found->where,
+                                      found->kind == engine::Statement::Kind::system
+                                          ? "system() runs commands: it needs --unsafe"
+                                          : "signal() sends signals to the program: it needs --unsafe");
         if (options.stage == Options::Stage::ast || options.stage == Options::Stage::ir) {
             print_to(options.output);
             print_stage(options, script, std::cout);

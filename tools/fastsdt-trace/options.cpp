@@ -313,7 +313,7 @@ void add_options(CLI::App& app, Options& options, Given& given)
     app.add_option("--probe-filter", options.probe_filter,
                    "Leave out probes of the script that do not match this regular expression, but for BEGIN and END")
         ->type_name("REGEX");
-    app.add_flag("--unsafe", options.unsafe, "Let scripts run commands: system()");
+    app.add_flag("--unsafe", options.unsafe, "Let scripts run commands, system(), and send signals, signal()");
     app.add_flag(
         "--uretprobe", options.return_probes,
         "Let bpftrace have return probes whose exits cannot be armed. The kernel replaces return addresses for these, "

@@ -85,7 +85,7 @@ struct Options {
     std::string pprof;               ///< --pprof: the file
     bool is_newer = false;           ///< print as bpftrace does since 0.21, where that differs from 0.17
     bool warns = true;               ///< warnf() and warnings about the script
-    bool unsafe = false;             ///< system() may run commands
+    bool unsafe = false;             ///< system() may run commands, and signal() may send signals
     std::optional<std::string> list; ///< what to list instead: empty for all of the processes
     bool exit_status = false;        ///< end as the command does
     std::vector<std::string> includes, include_folders; ///< of C's headers, for scripts

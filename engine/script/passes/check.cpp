@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
 #include <functional>
 
 namespace fastsdt::engine {
@@ -272,6 +273,15 @@ private:
                 read(clause, value);
                 want_integer(value, "exit() takes an integer");
             }
+            return;
+        case Kind::signal:
+            read(clause, *statement.value);
+            want_integer(*statement.value, "signal() takes a name or a number");
+            if (!clause.has_sites())
+                fail(statement.where, "signal() belongs to probes of programs: whose hit it is gets the signal");
+            if (const Expression& which = *statement.value;
+                which.kind == Expression::Kind::number && (which.number < 1 || which.number >= NSIG))
+                fail(which.where, fmt::format("there is no signal {}", which.number));
             return;
         case Kind::time:
         case Kind::dump:
@@ -644,6 +654,7 @@ private:
             [[fallthrough]];
         case Value::symbol:
         case Value::goroutine:
+        case Value::cgroup:
             if (!clause.has_sites())
                 kernel_only(e.where, "it belongs to probes of programs here");
             return;

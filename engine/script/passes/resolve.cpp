@@ -12,6 +12,8 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <csignal>
+#include <cstring>
 #include <iterator>
 #include <limits>
 
@@ -568,6 +570,7 @@ private:
                 fail(statement.where, "exit() is exit() or exit(STATUS)");
             statement.values = values(node.arguments);
             return;
+        case Kind::signal: return signal(statement, node);
         case Kind::dump:
             if (!node.arguments.empty())
                 fail(statement.where, "dump() has no arguments");
@@ -575,6 +578,25 @@ private:
         default: break;
         }
         throw std::logic_error("no such statement");
+    }
+
+    // signal("USR1"), signal("SIGUSR1"), signal(10)
+    void signal(Statement& statement, const ast::Call& node)
+    {
+        auto given = values(node.arguments);
+        if (given.size() != 1)
+            fail(statement.where, "signal() is signal(\"NAME\") or signal(NUMBER)");
+        if (Expression& which = given[0]; which.kind == Expression::Kind::text) {
+            const std::string_view name =
+                which.text.starts_with("SIG") ? std::string_view(which.text).substr(3) : std::string_view(which.text);
+            int number = 1;
+            while (number < NSIG && !(sigabbrev_np(number) && name == sigabbrev_np(number)))
+                ++number;
+            if (number == NSIG)
+                fail(which.where, fmt::format("there is no signal {}", which.text));
+            which = number_of(number, which.where);
+        }
+        statement.value = std::move(given[0]);
     }
 
     // delete(@m[keys]), clear(@m), print(@m, TOP, DIV)

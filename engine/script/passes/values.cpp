@@ -12,9 +12,12 @@
 #include <arpa/inet.h>
 #include <array>
 #include <cctype>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <ctime>
 #include <iterator>
+#include <sys/stat.h>
 #include <sys/sysinfo.h>
 
 namespace fastsdt::engine {
@@ -45,6 +48,17 @@ Expression network_address(const Expression& text)
         e.text = std::string(bytes.data(), size);
         e.type.shape = plain_shape(Shape::Kind::network, size);
     });
+}
+
+// Of the folder of a group: cgroup has its inode's number (kernfs).
+Expression number_of_group(const Expression& folder)
+{
+    struct stat group{};
+    if (stat(folder.text.c_str(), &group) != 0)
+        fail(folder.where, fmt::format("{}: {}", folder.text, std::strerror(errno)));
+    if (!S_ISDIR(group.st_mode))
+        fail(folder.where, fmt::format("{} is no folder: cgroupid(\"/sys/fs/cgroup/GROUP\")", folder.text));
+    return number_of(int64_t(group.st_ino), folder.where);
 }
 
 // As probetype calls it.
@@ -572,6 +586,7 @@ Expression Values::call(const FunctionWord& function, const std::string& word, s
         return shown(std::move(given[1]), plain_shape(Shape::Kind::time, 8, given[0].text));
     case Function::ntop: return cast_to(plain_shape(Shape::Kind::network, 0));
     case Function::macaddr: return cast_to(plain_shape(Shape::Kind::mac, 6));
+    case Function::cgroupid: want_text(0); return number_of_group(given[0]);
     case Function::pton: want_text(0); return network_address(given[0]);
     case Function::bswap: return operation_of(Operator::swap, std::move(given[0]), where);
     case Function::strncmp:
