@@ -6,6 +6,7 @@
 #include "base/unusable.h"
 #include "elf/archive.h"
 #include "indexer.h"
+#include "toolexec.h"
 
 #include <CLI/CLI.hpp>
 #include <fastsdt/note.h>
@@ -29,6 +30,8 @@ void print_text(const std::string& path, const IndexResult& result, bool verbose
     line += result.changed
         ? fmt::format(" indexed, .note.fastsdt {} -> {} bytes", result.layout_bytes_before, result.layout_bytes_after)
         : ", nothing to do";
+    if (result.made)
+        line += fmt::format(", {} noted that the code has", plural(result.made, "probe"));
     if (result.joined)
         line += fmt::format(", {} .note.stapsdt sections joined", result.joined + 1);
     if (!result.removed.empty())
@@ -45,19 +48,24 @@ void print_text(const std::string& path, const IndexResult& result, bool verbose
 
 nlohmann::json to_json(const std::string& path, const IndexResult& result)
 {
-    nlohmann::json removed = nlohmann::json::array();
-    for (const RemovedNote& note : result.removed)
-        removed.push_back({{"note", note.what}, {"address", note.address}, {"why", note.why}});
+    const auto list = [](const std::vector<RemovedNote>& notes) {
+        nlohmann::json array = nlohmann::json::array();
+        for (const RemovedNote& note : notes)
+            array.push_back({{"note", note.what}, {"address", note.address}, {"why", note.why}});
+        return array;
+    };
     return {{"file", path},
             {"changed", result.changed},
             {"sites", result.sites},
             {"entries", result.entries},
             {"exits", result.exits},
             {"probes", result.probes},
+            {"made", result.made},
             {"rebased", result.rebased},
             {"base_restored", result.base_restored},
             {"joined", result.joined},
-            {"removed", removed},
+            {"removed", list(result.removed)},
+            {"left_out", list(result.left_out)},
             {"layout_bytes", {{"before", result.layout_bytes_before}, {"after", result.layout_bytes_after}}},
             {"stapsdt_bytes", {{"before", result.stapsdt_bytes_before}, {"after", result.stapsdt_bytes_after}}}};
 }
@@ -65,6 +73,12 @@ nlohmann::json to_json(const std::string& path, const IndexResult& result)
 void say(const std::string& what)
 {
     fmt::print(stderr, "fastsdt-index: {}\n", printable(what));
+}
+
+void say_left_out(const std::string& path, const IndexResult& result)
+{
+    for (const RemovedNote& note : result.left_out)
+        say(fmt::format("{}: {} at {:#x} has no notes: {}", path, note.what, note.address, note.why));
 }
 
 struct Options {
@@ -83,6 +97,8 @@ std::optional<int> read_options(int argc, char** argv, Options& options)
     app.footer("Examples:\n"
                "  fastsdt-index ./app                   after the link, in place\n"
                "  fastsdt-index --dry-run ./app         what it would change\n"
+               "  go build -toolexec 'fastsdt-index --toolexec'\n"
+               "                                        after each link that go does\n"
                "Exit status: 0 done, 2 unusable input or usage. See fastsdt-index(1).");
     app.add_option("FILE", options.paths, "Linked ELF files; changed in place unless -o is given")
         ->required()
@@ -93,8 +109,13 @@ std::optional<int> read_options(int argc, char** argv, Options& options)
     app.add_flag("-q,--quiet", options.quiet, "Print nothing but errors");
     app.add_flag("-v,--verbose", options.verbose, "Name every removed note");
     app.add_flag("-j,--json", options.json, "Report as JSON");
+    bool toolexec = false; // main() has looked for it
+    app.add_flag("--toolexec", toolexec,
+                 "For go build -toolexec: run the command that follows; index what go's linker writes");
     try {
         app.parse(argc, argv);
+        if (toolexec)
+            throw CLI::ValidationError("--toolexec", "comes first, and a command follows");
         if (!options.output.empty() && options.paths.size() != 1)
             throw CLI::ValidationError("--output", "needs exactly one FILE");
         // Not by ->excludes(), which --help would print in front of what the options do.
@@ -140,6 +161,11 @@ IndexResult index_file(const std::string& path, const Options& options)
 
 int main(int argc, char** argv)
 {
+    if (argc > 2 && std::string_view(argv[1]) == "--toolexec")
+        return toolexec(argv + 2, [](const std::string& path) {
+            Options options;
+            say_left_out(path, index_file(path, options));
+        });
     Options options;
     if (const auto status = read_options(argc, argv, options))
         return *status;
@@ -149,6 +175,8 @@ int main(int argc, char** argv)
     for (const std::string& path : options.paths) {
         try {
             const IndexResult result = index_file(path, options);
+            if (!options.json)
+                say_left_out(path, result);
             if (options.json)
                 report.push_back(to_json(path, result));
             else if (!options.quiet)

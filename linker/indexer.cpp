@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+// 0. Make notes of the records that stand in code (code_notes.h), and give the file the sections for them.
 // 1. Walk both note sections of the image, decode what is ours.
 // 2. Compare each note with the code it names. What has none is dropped; the rest is sorted and encoded.
 // 3. Write the file anew: all up to the end of the last segment stays where it is; after it, sections move up to
@@ -7,8 +8,9 @@
 // 5. If .stapsdt.base is lost, give the file a section of that name again.
 #include "indexer.h"
 
-#include "base/layouts.h"
 #include "base/integers.h"
+#include "base/layouts.h"
+#include "code_notes.h"
 #include "elf/image.h"
 #include "elf/index.h"
 #include "elf/moved.h"
@@ -447,8 +449,16 @@ void verify(const Image& old, const Image& now, const Contents& contents, const 
     check(fold(read_layout(now).records) == records, "records");
 }
 
-// The file with one more section. The new names and headers go to its end; the old ones stay where they are, unused.
-std::vector<std::byte> with_section(const Image& file, const Section& section)
+// A section to add. Without contents of its own it is a name for bytes that the file has already.
+struct NewSection {
+    Section header; // its name, type, flags, address and alignment; size and offset too, if it has no contents
+    std::vector<std::byte> contents;
+};
+
+// The file with more sections. The contents, new names and headers go to its end; the old ones stay where they are, unused.
+// @param shorter  a section of which only the first part is to keep its header
+std::vector<std::byte> with_sections(const Image& file, const std::vector<NewSection>& added,
+                                     const Section* shorter = nullptr)
 {
     const Encoding encoding = file.encoding();
     const bool big = encoding.big_endian;
@@ -458,7 +468,8 @@ std::vector<std::byte> with_section(const Image& file, const Section& section)
     const auto header = [&](size_t in64, size_t in32) { return encoding.elf64 ? in64 : in32; };
     std::vector<std::byte> out(file.file().begin(), file.file().end());
     const size_t names = file.layout().section_names;
-    require(count + 1 < SHN_LORESERVE && names > 0, "too many sections to add .stapsdt.base");
+    require(count + added.size() < SHN_LORESERVE && names > 0,
+            "it has too many sections, or none that has their names, to add those of the notes");
     const FileLayout::Table& program_headers = file.layout().program_headers;
     uint64_t end = std::max(
         {file.layout().header_size, table.offset + table.size(), program_headers.offset + program_headers.size()});
@@ -471,42 +482,117 @@ std::vector<std::byte> with_section(const Image& file, const Section& section)
 
     const Bytes old_names = file.raw_contents(file.sections()[names]);
     static_assert(offsetof(Elf64_Shdr, sh_name) == 0 && offsetof(Elf32_Shdr, sh_name) == 0);
-    for (size_t i = 0; i < count; ++i) // behind the names the new one begins
+    for (size_t i = 0; i < count; ++i) // behind the names the new ones begin
         require(load(&out[table.offset + i * table.entry_size], 4, big) < old_names.size(),
                 "a section's name lies outside the names of the sections");
+    const auto align = [&](uint64_t to) { out.resize((out.size() + to - 1) & ~(to - 1)); };
+    std::vector<Section> headers;
+    for (const NewSection& one : added) {
+        Section section = one.header;
+        if (!one.contents.empty()) {
+            align(section.align);
+            section.offset = out.size();
+            section.size = one.contents.size();
+            append(out, one.contents);
+        }
+        headers.push_back(section);
+    }
     const uint64_t names_at = out.size();
     append(out, old_names);
-    append(out, std::as_bytes(std::span(base_section.data(), base_section.size())));
-    out.push_back(std::byte(0));
+    std::vector<uint64_t> name_of;
+    for (const Section& section : headers) {
+        name_of.push_back(out.size() - names_at);
+        append(out, std::as_bytes(std::span(section.name.data(), section.name.size())));
+        out.push_back(std::byte(0));
+    }
     const uint64_t names_size = out.size() - names_at;
-    out.resize((out.size() + 7) & ~uint64_t(7));
+    align(8);
     const uint64_t table_at = out.size();
     append(out, file.file().subspan(table.offset, table.size()));
-    out.resize(out.size() + table.entry_size);
+    out.resize(out.size() + headers.size() * table.entry_size);
     place_section(out, file, table_at, names, names_at, names_size);
-    std::byte* const row = &out[table_at + count * table.entry_size];
-    const auto put = [&](size_t in64, size_t in32, size_t size, uint64_t value) {
-        store(row + header(in64, in32), size, value, big);
-    };
-    put(offsetof(Elf64_Shdr, sh_name), offsetof(Elf32_Shdr, sh_name), 4, old_names.size());
-    put(offsetof(Elf64_Shdr, sh_type), offsetof(Elf32_Shdr, sh_type), 4, section.type);
-    put(offsetof(Elf64_Shdr, sh_flags), offsetof(Elf32_Shdr, sh_flags), word, section.flags);
-    put(offsetof(Elf64_Shdr, sh_addr), offsetof(Elf32_Shdr, sh_addr), word, section.address);
-    put(offsetof(Elf64_Shdr, sh_addralign), offsetof(Elf32_Shdr, sh_addralign), word, section.align);
-    place_section(out, file, table_at, count, section.offset, section.size);
+    for (size_t i = 0; i < headers.size(); ++i) {
+        const Section& section = headers[i];
+        std::byte* const row = &out[table_at + (count + i) * table.entry_size];
+        const auto put = [&](size_t in64, size_t in32, size_t size, uint64_t value) {
+            store(row + header(in64, in32), size, value, big);
+        };
+        put(offsetof(Elf64_Shdr, sh_name), offsetof(Elf32_Shdr, sh_name), 4, name_of[i]);
+        put(offsetof(Elf64_Shdr, sh_type), offsetof(Elf32_Shdr, sh_type), 4, section.type);
+        put(offsetof(Elf64_Shdr, sh_flags), offsetof(Elf32_Shdr, sh_flags), word, section.flags);
+        put(offsetof(Elf64_Shdr, sh_addr), offsetof(Elf32_Shdr, sh_addr), word, section.address);
+        put(offsetof(Elf64_Shdr, sh_addralign), offsetof(Elf32_Shdr, sh_addralign), word, section.align);
+        place_section(out, file, table_at, count + i, section.offset, section.size);
+    }
+    if (shorter)
+        place_section(out, file, table_at, shorter->index, shorter->offset, shorter->size);
     store(&out[header(offsetof(Elf64_Ehdr, e_shoff), offsetof(Elf32_Ehdr, e_shoff))], word, table_at, big);
-    store(&out[header(offsetof(Elf64_Ehdr, e_shnum), offsetof(Elf32_Ehdr, e_shnum))], 2, count + 1, big);
+    store(&out[header(offsetof(Elf64_Ehdr, e_shnum), offsetof(Elf32_Ehdr, e_shnum))], 2, count + headers.size(), big);
 
     with_image(out, [&](const Image& now) {
-        bool same = now.sections().size() == count + 1 && now.layout().segments.size() == file.layout().segments.size()
-            && now.sections()[count].name == section.name && now.sections()[count].address == section.address;
-        for (size_t i = 0; same && i < count; ++i)
+        bool same = now.sections().size() == count + headers.size()
+            && now.layout().segments.size() == file.layout().segments.size();
+        for (size_t i = 0; same && i < count; ++i) {
+            Bytes old = file.raw_contents(file.sections()[i]);
+            if (shorter && i == shorter->index)
+                old = old.first(shorter->size);
             same = now.sections()[i].name == file.sections()[i].name
                 && now.sections()[i].address == file.sections()[i].address
-                && (i == names || !in_file(file.sections()[i])
-                    || equal(now.raw_contents(now.sections()[i]), file.raw_contents(file.sections()[i])));
+                && (i == names || !in_file(file.sections()[i]) || equal(now.raw_contents(now.sections()[i]), old));
+        }
+        for (size_t i = 0; same && i < headers.size(); ++i) {
+            const Section& section = now.sections()[count + i];
+            same = section.name == headers[i].name && section.address == headers[i].address
+                && (added[i].contents.empty() || equal(now.raw_contents(section), added[i].contents));
+        }
         if (!same)
-            throw Unusable("the result failed verification (.stapsdt.base); this is a bug, nothing was written");
+            throw Unusable(fmt::format("the result failed verification ({}); this is a bug, nothing was written",
+                                       headers.front().name));
+    });
+    return out;
+}
+
+// The file with the notes in the sections where they belong, which it gets if it has none.
+std::vector<std::byte> with_notes(const Image& file, const CodeNotes& notes)
+{
+    Contents contents;
+    std::vector<NewSection> added;
+    // In front of the notes: bcc goes on from .probes when it looks for them.
+    const Section* const shorter = notes.parts.empty() ? nullptr : &notes.parts.front();
+    for (size_t i = 1; i < notes.parts.size(); ++i)
+        added.push_back({notes.parts[i], {}});
+    const auto put = [&](std::string_view name, const std::vector<std::byte>& more) {
+        const Section* const section = file.section(name);
+        if (more.empty())
+            return;
+        if (!section) {
+            Section header;
+            header.name = name;
+            header.type = SHT_NOTE;
+            header.align = 4;
+            added.push_back({header, more});
+            return;
+        }
+        if (loaded(*section))
+            throw Unusable(fmt::format("{} is loaded with the program and cannot change: link it as a section"
+                                       " that is not allocated",
+                                       name));
+        const Bytes old = file.raw_contents(*section);
+        std::vector<std::byte>& content = contents[section->index];
+        append(content, old);
+        pad(content);
+        append(content, more);
+    };
+    put(stapsdt_section, notes.stapsdt);
+    put(layout_section, notes.layout);
+    put(FASTSDT_NAMES_SECTION, notes.names);
+    if (contents.empty())
+        return with_sections(file, added, shorter);
+    std::vector<std::byte> out = rewrite(file, contents);
+    with_image(out, [&](const Image& now) {
+        verify(file, now, contents, fold(read_layout(now).records));
+        if (!added.empty())
+            out = with_sections(now, added, shorter);
     });
     return out;
 }
@@ -760,9 +846,9 @@ private:
             return;
         std::vector<std::byte> out;
         if (result_.changed)
-            with_image(result_.file, [&](const Image& now) { out = with_section(now, *restored_); });
+            with_image(result_.file, [&](const Image& now) { out = with_sections(now, {{*restored_, {}}}); });
         else
-            out = with_section(file_, *restored_);
+            out = with_sections(file_, {{*restored_, {}}});
         result_.file = std::move(out);
         result_.changed = result_.base_restored = true;
     }
@@ -784,7 +870,20 @@ private:
 IndexResult index_notes(std::span<const std::byte> bytes)
 {
     IndexResult result;
-    with_image(bytes, [&](const Image& image) { result = Indexer(image).run(); });
+    with_image(bytes, [&](const Image& image) {
+        const CodeNotes notes = notes_of_code(image);
+        if (notes.stapsdt.empty()) {
+            result = Indexer(image).run();
+        } else {
+            std::vector<std::byte> noted = with_notes(image, notes);
+            with_image(noted, [&](const Image& now) { result = Indexer(now).run(); });
+            if (!result.changed)
+                result.file = std::move(noted);
+            result.changed = true;
+        }
+        result.made = notes.made;
+        result.left_out = notes.left_out;
+    });
     return result;
 }
 
