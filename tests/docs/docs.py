@@ -339,6 +339,10 @@ cc -O2 -g -Iinclude src/shop.c -o shop"""),
         "packaging/static.sh": elsewhere("packaging/static.sh", "tests/static/in_root.sh", says=["packaging/static.sh", "-e"])},
     "docs/tutorial.md": {"": elsewhere("tests/docs/tutorial.py")},
     "docs/go.md": {"": elsewhere("tests/docs/go.py")},
+    "go/fastsdt/README.md": {
+        "package main": lambda text: None if text in open(f"{source}/go/fastsdt/example/main.go").read() else "not what go/fastsdt/example/main.go has",
+        "$ ": elsewhere("tests/go/readme.sh"),
+        "add ": elsewhere("tests/go/probes.sh")},
     "python/README.md": {"": elsewhere("tests/python/package.sh", "tests/python/readme.py")},
     "rust/README.md": {"": elsewhere("tests/rust/crate.sh", "rust/src/lib.rs")},
     "rust/trace/README.md": {
@@ -350,7 +354,7 @@ cc -O2 -g -Iinclude src/shop.c -o shop"""),
     "docs/man/fastsdt-dtrace.1.scd": {"dtrace -h": run(
         want=lambda: need(have("aarch64-linux-gnu-gcc"), "no cross compiler"),
         setup=shop_d + 'mkdir -p dtrace-bin; ln -sf "$(command -v fastsdt-dtrace)" dtrace-bin/dtrace; PATH=$PWD/dtrace-bin:$PATH')},
-    "docs/man/fastsdt-index.1.scd": {"cc -O2": run(
+    "docs/man/fastsdt-index.1.scd": {"go build": elsewhere("tests/go/probes.sh", "tests/go/common.sh", says=["fastsdt-index --toolexec"]), "cc -O2": run(
         want=lambda: need(have("mold"), "no mold"), setup="mkdir -p index; cp examples/hello.c index; cd index", change=[("cc -O2", "cc -I../include -O2")])},
     "docs/man/fastsdt-probe.1.scd": {"fastsdt-probe": run(
         want=lambda: need(can_trace, "fastsdt-probe: needs root and uprobes"),
@@ -443,7 +447,7 @@ def do_links(path):
             problems.append(f"{path}: the link to {target} leads nowhere")
         elif anchor and anchor not in anchors(file):
             problems.append(f"{path}: {name or path} has no heading #{anchor}")
-    for name in re.findall(r"`\.?/?((?:scripts|tests|bench|examples|lib|docs|tools|trace|cmake|linker|include|fastprobe|llvm-pass|gcc-plugin|python|rust)/[\w./*-]*)", text):
+    for name in re.findall(r"`\.?/?((?:scripts|tests|bench|examples|lib|docs|tools|trace|cmake|linker|include|fastprobe|llvm-pass|gcc-plugin|python|rust|go)/[\w./*-]*)", text):
         if name.startswith(("lib/fastsdt", "lib/x86_64")): # where things are installed
             continue
         if not glob.glob(os.path.join(source, name.rstrip("."))) and not glob.glob(os.path.join(source, name.rstrip(".") + ".*")):
@@ -472,7 +476,7 @@ if not os.path.islink("build/default"):
     os.symlink(build, "build/default")
 os.environ["PATH"] = os.path.join(build, "bin") + ":" + os.environ["PATH"]
 os.environ["LC_ALL"] = "C.UTF-8"
-pages = ["*.md", "docs/*.md", "docs/recorded/*.md", "python/*.md", "rust/*.md", "rust/*/*.md"]
+pages = ["*.md", "docs/*.md", "docs/recorded/*.md", "python/*.md", "rust/*.md", "rust/*/*.md", "go/*/*.md"]
 markdown = sorted(os.path.relpath(f, source) for pattern in pages for f in glob.glob(os.path.join(source, pattern)))
 for path in markdown + sorted(os.path.relpath(f, source) for f in glob.glob(os.path.join(source, "docs/man/*.scd"))):
     do_blocks(path)

@@ -1,0 +1,3 @@
+module fastsdt
+
+go 1.19
