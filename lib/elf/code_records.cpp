@@ -35,8 +35,8 @@ std::optional<uint64_t> loaded_address(Arch arch, Bytes before, uint64_t address
     return {};
 }
 
-// What begins `at` the magic of a section's code.
-CodeRecord read(const Image& image, Bytes code, size_t at, uint64_t section)
+// What begins `at` the magic of a section's code. `length`: how much of it belongs to the record. Records do not overlap, so that many in few bytes cost no more.
+CodeRecord read(const Image& image, Bytes code, size_t at, uint64_t section, size_t& length)
 {
     // magic, size of the record, distance of the site, number of arguments, what a SITE descriptor begins with, its flags
     constexpr size_t fixed = sizeof code_record_magic + 2 + 1 + 1 + 4 + 2;
@@ -54,6 +54,7 @@ CodeRecord read(const Image& image, Bytes code, size_t at, uint64_t section)
     const size_t size = load(head, 2, big), distance = std::to_integer<size_t>(head[2]);
     if (size < fixed || size > rest.size() || distance > at)
         return wrong("its sizes lead out of its section");
+    length = size;
     const size_t words = image.encoding().address_size();
     std::vector<std::byte> descriptor(head + 4, head + 8); // version, layout, patchable bytes
     descriptor.resize(8 + 2 * words);
@@ -105,8 +106,11 @@ std::vector<CodeRecord> code_records(const Image& image)
             continue;
         const Bytes code = image.raw_contents(section);
         const std::string_view text(reinterpret_cast<const char*>(code.data()), code.size());
-        for (size_t at = text.find(magic); at != text.npos; at = text.find(magic, at + magic.size()))
-            records.push_back(read(image, code, at, section.address));
+        for (size_t at = text.find(magic); at != text.npos;) {
+            size_t length = magic.size();
+            records.push_back(read(image, code, at, section.address, length));
+            at = text.find(magic, at + length);
+        }
     }
     std::sort(records.begin(), records.end(),
               [](const CodeRecord& a, const CodeRecord& b) { return a.address < b.address; });

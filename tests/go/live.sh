@@ -61,7 +61,7 @@ mkfifo input
 program=$!
 exec 3>input
 rounds=20
-! whole || rounds=1000
+! whole || rounds=200
 for ((i = 0; i < rounds; ++i)); do
     engine=user
     [[ $engines != *kernel* ]] || ((i % 4)) || engine=kernel
