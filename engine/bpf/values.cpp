@@ -102,6 +102,8 @@ void Maker::ask(Value what)
         a_.load(BPF_DW, A::r3, A::r6, offset_of_goroutine());
         a_.add(A::r3, int32_t(site_.goroutine));
         return read_word(sizeof(uint64_t), false);
+    case Value::caller:
+    case Value::depth: break; // of what is recorded in the process
     case Value::retval: check_result(site_); return a_.load(BPF_DW, A::r0, A::r6, offset_of_result());
     case Value::arg: // and all below are no numbers that lower() asks for
     case Value::str_arg:

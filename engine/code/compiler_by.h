@@ -59,6 +59,7 @@ protected:
         as_.load(reg(to), Memory{.base = reg(to), .displacement = int64_t(offset)});
     }
 
+    void program_stack(Role to) final { program_register(Processor::stack, reg(to)); }
     void returned(Role to) final { program_register(Processor::returned, reg(to)); }
     void move(Role to, Role from) final { as_.move(reg(to), reg(from)); }
     void load(Role to, Word from) final { as_.load(reg(to), memory(from)); }

@@ -3,6 +3,7 @@
 // x % 0 is x.
 #include "code/compiler.h"
 #include "code/operands.h"
+#include "movable/go_runtime.h"
 
 #include <algorithm>
 #include <cstring>
@@ -45,6 +46,8 @@ bool Compiler::is_leaf(const ir::Operation& operation) const
     case Value::goroutine:
     case Value::cgroup:
     case Value::start: return true;
+    case Value::caller:
+    case Value::depth: return !site_->goroutine;
     case Value::nsecs:
     case Value::random:
     case Value::cpu:
@@ -107,6 +110,8 @@ void Compiler::leaf(Value what, Role to)
             throw Refusal({State::no_goroutine});
         return goroutine(site_->goroutine, to);
     case Value::cgroup: throw Refusal({State::only_in_kernel, 0, "cgroup"});
+    case Value::caller:
+    case Value::depth: return constant(to, 0);
     case Value::arg:
     case Value::str_arg:
     case Value::nsecs:
@@ -316,6 +321,10 @@ void Compiler::perform(const ir::Ask& op)
     case Value::cpu:
     case Value::node: processor(op.what == Value::node); break;
     case Value::tid:
+        if (!environment_.tid_offset && site_->go_thread) {
+            go_thread_id();
+            break;
+        }
         if (!environment_.tid_offset)
             want_system_calls("tid, which takes a system call");
         thread_id(Role::result);
@@ -344,6 +353,15 @@ void Compiler::perform(const ir::Ask& op)
     case Value::goroutine:
     case Value::cgroup:
     case Value::start: leaf(op.what, Role::result); break;
+    case Value::caller:
+    case Value::depth:
+        if (!site_->goroutine)
+            leaf(op.what, Role::result);
+        else if (op.what == Value::caller)
+            go_caller();
+        else
+            go_depth();
+        break;
     case Value::arg:
     case Value::str_arg:
     case Value::elapsed:
@@ -353,6 +371,39 @@ void Compiler::perform(const ir::Ask& op)
     case Value::symbol: throw std::logic_error("no number that a stub asks for");
     }
     keep(op.to);
+}
+
+// A static Go program has no C library that keeps it. Only its first thread may have none yet: its id is the process's.
+void Compiler::go_thread_id()
+{
+    const auto unknown = label(), done = label();
+    goroutine(go_m, Role::result);
+    jump_if_zero(Role::result, unknown);
+    load(Role::result, {Role::result, site_->go_thread});
+    jump_if_zero(Role::result, unknown);
+    jump(done);
+    bind(unknown);
+    constant(Role::result, environment_.pid);
+    bind(done);
+}
+
+// Threads do the runtime's own work on stacks that are no goroutine's: one for the scheduler, one for signals.
+void Compiler::go_caller()
+{
+    const auto done = label();
+    goroutine(site_->goroutine, Role::result);
+    jump_if_zero(Role::result, done, false);
+    goroutine(go_stack_top, Role::result);
+    compute(Operator::bit_or, int64_t(go_stack_bit));
+    bind(done);
+}
+
+// A stack that grows is copied, and all distances from its top stay.
+void Compiler::go_depth()
+{
+    goroutine(go_stack_top, Role::result);
+    program_stack(Role::second);
+    binary(Operator::subtract);
 }
 
 void Compiler::read_clock()

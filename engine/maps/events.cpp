@@ -36,10 +36,14 @@ void EventReader::read(Window window, const ReadData& read, const ChangeData& ch
 {
     if (!tables_.ring || window.size == 0)
         return;
+    if (sink_)
+        sink_->begin_of_read(process_);
     for (const size_t block : blocks_of(tables_, window, read))
         if (const uint64_t address = word_at(read, block + *tables_.ring))
             if (const auto ring = place_in_heap(tables_, window, address, 0, tables_.ring_bytes()))
                 tables_.overwrites ? read_newest(*ring, read, change, to) : read_ring(*ring, read, change, last, to);
+    if (sink_)
+        sink_->end_of_read(process_);
 }
 
 // Bytes of the record at the start of these bytes; 0: none is complete there.
@@ -148,7 +152,7 @@ void EventReader::read_ring(size_t ring, const ReadData& read, const ChangeData&
     }
     make_room();
     if (sink_)
-        sink_->end_of_ring(process_, ring, lost_ - lost_before);
+        sink_->end_of_ring(process_, ring, lost_ - lost_before, false);
 }
 
 // Threads go on and overwrite what is read here. They move `head` on before they write, so whatever `head` has not passed by a whole ring
@@ -162,7 +166,8 @@ void EventReader::read_newest(size_t ring, const ReadData& read, const ChangeDat
     Place& place = places_[ring];
     if (place.position > head) // the process wrote this
         place.position = head;
-    overwritten_ = overwritten_ || oldest(head) > place.position;
+    const bool overwritten = oldest(head) > place.position;
+    overwritten_ = overwritten_ || overwritten;
     uint64_t complete = place.position = std::max(place.position, oldest(head)); // behind the last record that is
     while (place.position < head) {
         const size_t at = size_t(place.position % size);
@@ -198,7 +203,7 @@ void EventReader::read_newest(size_t ring, const ReadData& read, const ChangeDat
     between_ += std::max(lost, place.lost) - place.lost;
     place.lost = std::max(lost, place.lost);
     if (sink_)
-        sink_->end_of_ring(process_, ring, 0);
+        sink_->end_of_ring(process_, ring, 0, overwritten);
 }
 
 } // namespace fastsdt::engine

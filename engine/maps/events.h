@@ -28,8 +28,13 @@ public:
     /// What one thread recorded, in its order. @param record  as Ring has it; the process may change it meanwhile
     /// @return  false: it becomes an event
     virtual bool take(pid_t process, const Statement& statement, std::span<const std::byte> record) = 0;
-    /// What a ring has is taken; behind the last record of it, now or before, so many were lost. @param ring  which one of the process
-    virtual void end_of_ring(pid_t process, size_t ring, uint64_t lost) = 0;
+    /// What a ring has is taken. @param ring  which one of the process  @param lost  so many behind the last record of it, now or before
+    /// @param overwritten  older ones than what was taken now were lost, where rings are overwritten
+    virtual void end_of_ring(pid_t process, size_t ring, uint64_t lost, bool overwritten) = 0;
+    /// All rings of a process are read between these two. What was recorded before the first is taken then, but for what follows a record that is
+    /// not complete.
+    virtual void begin_of_read(pid_t process) = 0;
+    virtual void end_of_read(pid_t process) = 0;
 };
 
 class EventReader {

@@ -391,6 +391,7 @@ void Matcher::match(const LiveFile& file, std::map<Key, Site>& sites, size_t cla
                 site.result = live.result;
             site.go = live.go;
             site.goroutine = live.goroutine;
+            site.go_thread = live.go_thread;
             site.once = live.once ? live.once.value + site.load_bias : 0;
             if (live.all_exits) {
                 site.all_exits.emplace();

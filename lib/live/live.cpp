@@ -301,7 +301,7 @@ private:
         if (is_go_program(image))
             of_go = has_go_registers(image) ? GoAbi::registers : GoAbi::unknown;
         const auto go_code_at = of_go ? go_text(image) : std::nullopt;
-        const uint32_t goroutine = of_go ? go_number_offset(image) : 0;
+        const GoOffsets offsets = of_go ? go_offsets(image) : GoOffsets();
         // Its C functions are as everybody's.
         const auto go_at = [&](uint64_t address) {
             const bool is_c = go_code_at && (address < go_code_at->first || address >= go_code_at->second);
@@ -327,12 +327,14 @@ private:
             if (recorded.contains(function.address))
                 continue;
             const std::optional<GoAbi> go = go_at(function.address);
+            const GoOffsets own = go ? offsets : GoOffsets(); // in C code the register of g has anything
             LiveSite site;
             if (set_names(site, function, unrecorded_->entry(file.path, function))) {
                 site.entry = site.exits = true; // exits are asked for by themselves
                 site.address = Vaddr(function.address);
                 site.go = go;
-                site.goroutine = goroutine;
+                site.goroutine = own.number;
+                site.go_thread = own.thread;
                 if (const uint64_t once = go ? go_code(image, function).entry : 0; once != function.address)
                     site.once = Vaddr(once);
                 place(std::move(site), windows.entry(function.address));
@@ -342,7 +344,8 @@ private:
                 continue;
             named.exit = true;
             named.go = go;
-            named.goroutine = goroutine;
+            named.goroutine = own.number;
+            named.go_thread = own.thread;
             const std::vector<Window> exits = windows.exits(function.address);
             const auto bad =
                 std::find_if(exits.begin(), exits.end(), [](const Window& w) { return w.obstacle != Obstacle::none; });

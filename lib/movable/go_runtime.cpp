@@ -41,13 +41,19 @@ std::optional<unsigned> minor_version(const Image& image)
     return minor;
 }
 
+bool has_ret(unsigned minor)
+{
+    constexpr unsigned last = 24;
+    return minor <= last;
+}
+
 // runtime/runtime2.go. gobuf begins with sp and pc. Until 1.24 it had `ret`, from 1.23 on g has `syscallbp`.
 bool set_offsets(unsigned minor, GoRuntime& runtime)
 {
     constexpr unsigned oldest = 19, newest = 26; // that were tried
     if (minor < oldest || minor > newest)
         return false;
-    const bool longer = minor == 23 || minor == 24;
+    const bool longer = minor >= 23 && has_ret(minor);
     runtime.sched = 56;
     runtime.status = longer ? 152 : 144;
     runtime.number = longer ? 160 : 152;
@@ -73,11 +79,15 @@ bool has_go_registers(const Image& image)
     return !build_info(image).empty();
 }
 
-uint32_t go_number_offset(const Image& image)
+GoOffsets go_offsets(const Image& image)
 {
+    constexpr uint32_t words_of_gobuf = 6, before = 8, behind = 8;
     GoRuntime runtime;
     const auto minor = minor_version(image);
-    return minor && set_offsets(*minor, runtime) ? runtime.number : 0;
+    if (!minor || !set_offsets(*minor, runtime))
+        return {};
+    const uint32_t gobuf = 8 * (words_of_gobuf + (has_ret(*minor) ? 1 : 0));
+    return {runtime.number, before + gobuf + behind}; // m: g0, morebuf, divmod and its padding, procid
 }
 
 std::optional<GoRuntime> go_runtime(const Image& image)

@@ -30,8 +30,14 @@ struct GoRuntime {
 /// does neither).
 bool has_go_registers(const Image& image);
 
-/// GoRuntime::number, by the version alone. 0: that is not known.
-uint32_t go_number_offset(const Image& image);
+/// Where a stub finds who executes a function of Go, by the version alone. 0: that is not known.
+struct GoOffsets {
+    uint32_t number = 0; ///< in g: the goroutine's number
+    uint32_t thread = 0; ///< in m: the thread's id; at the begin the first thread has 0 there
+};
+/// Offsets in g that are the same in all versions: of the address where its stack ends, of the pointer to m.
+inline constexpr uint32_t go_stack_top = 8, go_m = 48;
+GoOffsets go_offsets(const Image& image);
 
 /// Empty: its version is not known, or it has no symbols, or the runtime is in another file.
 std::optional<GoRuntime> go_runtime(const Image& image);

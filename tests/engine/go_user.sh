@@ -77,8 +77,6 @@ grep -q '^@total: count ' "$here/out" || fail "latency: $(cat "$here/out")"
 expect "latency" "$(sed -n 's/^@total: count \([0-9]*\),.*/\1/p' "$here/out")" "$(own | cut -d' ' -f1)"
 trace 0 top --functions main.turn --duration 20 -- ./goes 50
 grep -q 'main\.turn' "$here/out" || fail "top: $(cat "$here/out")"
-trace 2 functions --functions 'main.*' -- ./goes 5
-grep -q 'latency and top know them by goroutine' "$here/err" || fail "functions: $(cat "$here/err")"
 trace 0 --read-memory -e 'uprobe:./strconv.test:strconv.Atoi { @[str(arg0, arg1)] = count(); @t[tid] = count(); }' -- ./strconv.test -test.short -test.run TestAtoi
 grep -q '^@\[12345\]: ' "$here/out" || fail "str() of a string: $(cat "$here/out" "$here/err")"
 trace 0 -e 'uprobe:./strconv.test:* { @in = count(); } uretprobe:./strconv.test:* { @out = count(); }' -- ./strconv.test -test.short

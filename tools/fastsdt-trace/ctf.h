@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Writes a trace in the Common Trace Format 1.8 (diamon.org/ctf): a folder with the text `metadata` and a file for each thread, its
-// stream. A stream is packets, and a packet is events in the order of their clock. The folder appears whole or not at all.
+// stream, and for each goroutine: `tid` is 0 there and `thread` ctf_goroutine with its number. A stream is packets, and a packet is events in the order of their clock. The folder appears whole or not at all.
 #pragma once
 #include <compare>
 #include <cstddef>
@@ -28,8 +28,16 @@ struct CtfField {
 /// Of a function whose exits are not armed: its entries are moments, and begin nothing.
 inline constexpr std::string_view without_end = "without-end:";
 
+/// Begins the name of a goroutine's stream.
+inline constexpr std::string_view ctf_goroutine = "goroutine ";
+
 /// What samples have for their probe's begin: a stack, as flamegraph.pl has it, and how often it was seen. They have no time.
 inline constexpr std::string_view ctf_samples = "profile:";
+
+/// Of goroutines. Events were lost somewhere here: open calls end. Without fields.
+inline constexpr std::string_view ctf_gap = "gap:";
+/// So many of the innermost calls have been left without an exit, by a panic. One field, their number.
+inline constexpr std::string_view ctf_left = "left:";
 
 /// What events have in common.
 struct CtfClass {

@@ -290,6 +290,10 @@ std::vector<Drawn> drawn_of(const std::vector<CtfClass>& classes)
             found.file = probe.substr(kind + 1, name - kind - 1);
         if (probe.starts_with(ctf_samples))
             found.kind = Drawn::Kind::samples;
+        else if (probe == ctf_gap)
+            found.kind = Drawn::Kind::gap;
+        else if (probe == ctf_left && one.fields.size() == 1)
+            found.kind = Drawn::Kind::left;
         const std::string word = probe.substr(0, kind);
         if (word != "uprobe" && word != "uretprobe")
             continue;

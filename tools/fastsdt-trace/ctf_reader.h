@@ -20,6 +20,7 @@ public:
         std::string file;
         int64_t pid = 0, tid = 0;
         std::string process, thread; ///< names, as they were at last
+        bool is_goroutine() const { return tid == 0 && thread.starts_with(ctf_goroutine); }
         uint64_t discarded = 0;
         uint64_t bytes = 0; ///< of its events
     };
@@ -58,9 +59,9 @@ private:
     CtfNotes notes_;
 };
 
-/// What events of a class are: a call's begin or end, a moment, or samples.
+/// What events of a class are: a call's begin or end, a moment, samples, what ctf_gap says or ctf_left.
 struct Drawn {
-    enum class Kind { begin, end, instant, samples } kind = Kind::instant;
+    enum class Kind { begin, end, instant, samples, gap, left } kind = Kind::instant;
     std::string name;
     size_t function = 0;    ///< the same for entry and exits
     bool has_end = true;    ///< an entry without: `kind` is a moment's

@@ -32,9 +32,12 @@ class ChromeJson : public JsonFormat {
 public:
     using JsonFormat::JsonFormat;
 
-    void thread(size_t, const CtfReader::Thread& thread) override
+    void thread(size_t number, const CtfReader::Thread& thread) override
     {
-        who_ = fmt::format(R"("pid":{},"tid":{})", thread.pid, thread.tid);
+        // A number that no thread has: goroutines count from 1 too.
+        constexpr int64_t most_threads = int64_t(1) << 22; // PID_MAX_LIMIT, include/linux/threads.h
+        const int64_t tid = thread.is_goroutine() ? most_threads + static_cast<int64_t>(number) : thread.tid;
+        who_ = fmt::format(R"("pid":{},"tid":{})", thread.pid, tid);
         open_.clear();
         for (const auto& [what, name] :
              {std::pair("process_name", &thread.process), std::pair("thread_name", &thread.thread)})
@@ -143,15 +146,16 @@ public:
                     .number(1, process->second)
                     .message(3, Message().number(1, as_number(thread.pid)).bytes(6, printable(thread.process)))));
         const uint64_t track = 2 * number + 2;
-        packet(Message().message(packet_track_descriptor,
-                                 Message()
-                                     .number(1, track)
-                                     .number(5, process->second)
-                                     .message(4,
-                                              Message()
-                                                  .number(1, as_number(thread.pid))
-                                                  .number(2, as_number(thread.tid))
-                                                  .bytes(5, printable(thread.thread)))));
+        Message descriptor = Message().number(1, track).number(5, process->second);
+        if (thread.is_goroutine())
+            descriptor.bytes(2, printable(thread.thread));
+        else
+            descriptor.message(4,
+                               Message()
+                                   .number(1, as_number(thread.pid))
+                                   .number(2, as_number(thread.tid))
+                                   .bytes(5, printable(thread.thread)));
+        packet(Message().message(packet_track_descriptor, descriptor));
         // Times are distances from the packet before. Clock 64 is the sequence's own, 6 the one since boot, which the trace has.
         last_ = trace_.begin();
         const Message own = Message().number(1, own_clock).number(2, 0).number(3, 1);
@@ -253,6 +257,12 @@ int export_trace(const Export& wanted)
             format->end(end);
             gaps.unfinished += !returned;
         };
+        const auto gap = [&] {
+            stack.end(last, [&](const CallStack::Call&, uint64_t end, bool) {
+                format->end(end);
+                ++gaps.interrupted;
+            });
+        };
         const auto visit = [&](size_t number, uint64_t ns, const Values& values) {
             switch (drawn[number].kind) {
             case Drawn::Kind::begin:
@@ -261,16 +271,13 @@ int export_trace(const Export& wanted)
                 break;
             case Drawn::Kind::end: gaps.unknown += !stack.leave(drawn[number].function, ns, close); break;
             case Drawn::Kind::instant: format->instant(number, ns, values); break;
+            case Drawn::Kind::left: stack.left(values[0].number, ns, close); break;
+            case Drawn::Kind::gap: gap(); return;
             case Drawn::Kind::samples: return;
             }
             last = ns;
         };
-        trace.read(thread, visit, [&] {
-            stack.end(last, [&](const CallStack::Call&, uint64_t end, bool) {
-                format->end(end);
-                ++gaps.interrupted;
-            });
-        });
+        trace.read(thread, visit, gap);
         stack.end(last, close);
     }
     file.write(format->finish());

@@ -55,7 +55,22 @@ size_t CallTable::add(const std::string& name, const std::string& file)
     return found->second;
 }
 
-bool CallTable::enter(Thread& thread, size_t function, uint64_t clock)
+size_t CallTable::left_for(Thread& thread, const Place& place, bool enters, uint64_t clock)
+{
+    thread.last = std::max(thread.last, clock);
+    return thread.stack.left_for(place, enters, thread.last, [&](const CallStack::Call& call, uint64_t end, bool) {
+        close(thread, call, end, End::left);
+    });
+}
+
+void CallTable::left(Thread& thread, size_t count, uint64_t clock)
+{
+    thread.last = std::max(thread.last, clock);
+    thread.stack.left(count, thread.last,
+                      [&](const CallStack::Call& call, uint64_t end, bool) { close(thread, call, end, End::left); });
+}
+
+bool CallTable::enter(Thread& thread, size_t function, uint64_t clock, const Place& place)
 {
     thread.last = std::max(thread.last, clock);
     if (thread.stack.depth() >= most_open || open_ >= most_open_in_all)
@@ -67,7 +82,7 @@ bool CallTable::enter(Thread& thread, size_t function, uint64_t clock)
         counted_ += more;
         thread.open.resize(function + 1);
     }
-    thread.stack.enter(function, thread.last);
+    thread.stack.enter(function, thread.last, place);
     ++thread.open[function];
     ++open_;
     return true;

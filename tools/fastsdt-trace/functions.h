@@ -36,11 +36,16 @@ public:
         uint64_t last = 0;          ///< clock of its last hit
         std::vector<uint32_t> open; ///< by function: calls of it in which the thread is
     };
+    using Place = CallStack::Place;
 
     /// @return  a number for the function
     size_t add(const std::string& name, const std::string& file);
+    /// Of what happens next in a thread. @param enters  it is an entry  @return  so many calls were left by then, without an exit
+    size_t left_for(Thread& thread, const Place& place, bool enters, uint64_t clock);
+    /// The same by their number.
+    void left(Thread& thread, size_t count, uint64_t clock);
     /// @return  false: there are too many threads
-    bool enter(Thread& thread, size_t function, uint64_t clock);
+    bool enter(Thread& thread, size_t function, uint64_t clock, const Place& place = {});
     /// A call whose end nobody will tell: it has no time, and others are not in it.
     void count(size_t function)
     {

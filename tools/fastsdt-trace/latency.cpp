@@ -85,7 +85,27 @@ std::string caller_of(const std::string& file, const Options& options)
     } catch (const Unusable&) {
         // no program is named, or what is wrong with it is said when it is traced
     }
-    return !go ? "tid" : engine::own_machine.arch == Arch::arm64 ? "reg(\"r28\")" : "reg(\"r14\")";
+    return go;
+}
+
+} // namespace
+
+bool may_be_go(const engine::Script& script, const Options& options)
+{
+    bool go = options.pids.size() > 1
+        ? std::ranges::any_of(options.pids, [&](pid_t pid) { return is_go(fmt::format("/proc/{}/exe", pid), options); })
+        : is_go({}, options);
+    for (const engine::Clause& clause : script.clauses)
+        go = go || std::ranges::any_of(clause.probes, [&](const engine::Probe& probe) {
+                 return probe.has_sites() && !probe.file.empty() && !engine::is_pattern(probe.file)
+                     && is_go(probe.file, options);
+             });
+    return go;
+}
+
+std::string caller_of(const std::string& file, const Options& options)
+{
+    return !is_go(file, options) ? "tid" : engine::own_machine.arch == Arch::arm64 ? "reg(\"r28\")" : "reg(\"r14\")";
 }
 
 Place place_in_program(const std::string& place, const Options& options)

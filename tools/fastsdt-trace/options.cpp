@@ -666,9 +666,6 @@ void check_options(Options& options, const Given& given)
         options.text = top_script(*options.top, caller_of({}, options));
         options.name = "top";
     } else if (is_generated) {
-        if (!options.timeline->functions.empty() && caller_of({}, options) != "tid")
-            give_up("calls of a timeline are of threads, and Go's go on on another one: latency and top know them by "
-                    "goroutine, and --probes has what is no call");
         options.text = timeline_script(*options.timeline);
         options.name = options.timeline->table ? "functions" : options.timeline->page.empty() ? "record" : "report";
     } else if (is_file) {

@@ -2,6 +2,7 @@
 #pragma once
 #include "code/machine.h"
 #include "maps/tables.h"
+#include "script/script.h"
 
 #include <algorithm>
 #include <chrono>
@@ -136,6 +137,8 @@ void complete_selection(Selection& selection, const std::vector<std::string>& us
 /// By what a script knows who calls: a thread, or a goroutine of a Go program, which goes on on another thread when it has waited, and whose register
 /// for itself stays. @param file  empty: the program that is traced
 std::string caller_of(const std::string& file, const Options& options);
+/// Whether the script may have functions of Go, by the files that it and the options name.
+bool may_be_go(const engine::Script& script, const Options& options);
 /// The script of `fastsdt-trace latency`: from a hit of the first place to the next of the second in the same thread, or goroutine.
 /// @param places  two probes ("shop:begin", "begin", "./app:shop:begin"), or one function
 /// @param options  the process or command, whose program the places are of where they name no file

@@ -38,10 +38,12 @@ public:
         if (resource.name.empty())
             resource.name = thread.process;
         spans_ = &resource.spans;
-        attributes_ = fmt::format(R"({{"key":"thread.id","value":{{"intValue":"{}"}}}})", thread.tid);
+        attributes_.clear();
+        if (!thread.is_goroutine())
+            attributes_ = fmt::format(R"({{"key":"thread.id","value":{{"intValue":"{}"}}}})", thread.tid);
         if (!thread.thread.empty())
-            attributes_ +=
-                fmt::format(R"(,{{"key":"thread.name","value":{{"stringValue":{}}}}})", json_string(thread.thread));
+            attributes_ += fmt::format(R"({}{{"key":"thread.name","value":{{"stringValue":{}}}}})",
+                                       attributes_.empty() ? "" : ",", json_string(thread.thread));
     }
     void begin(size_t number, uint64_t ns, const Values& values) override
     {

@@ -23,6 +23,7 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <utility>
 
 namespace fastsdt::trace_tool {
@@ -139,6 +140,7 @@ void complete_script(engine::Script& script, const Options& options)
         throw Unusable(
             "the kernel does not tell the time by the processor's counter, which events have for their time");
     const Timeline& timeline = *options.timeline;
+    const bool has_go = may_be_go(script, options);
     for (engine::Clause& clause : script.clauses) {
         if (!clause.has_sites())
             continue;
@@ -159,6 +161,9 @@ void complete_script(engine::Script& script, const Options& options)
             std::vector<Expression> first = {value_of(Value::probe), value_of(Value::tid)};
             if (options.follows())
                 first.push_back(value_of(Value::pid));
+            if (has_go)
+                for (const Value value : {Value::caller, Value::depth})
+                    first.push_back(value_of(value));
             statement.values.insert(statement.values.begin(), first.begin(), first.end());
         });
     }
@@ -167,19 +172,20 @@ void complete_script(engine::Script& script, const Options& options)
 }
 
 Recorder::Recorder(const Options& options, const engine::Script& script, const engine::ProbeNames& names)
-    : options_(options), script_(script), names_(names), says_pid_(options.follows()), since_(clock_ns(CLOCK_REALTIME)),
-      asleep_(asleep()), known_(script.statements)
+    : options_(options), script_(script), names_(names), says_pid_(options.follows()),
+      says_caller_(uses(script, Value::caller)), own_values_(2 + (says_pid_ ? 1 : 0) + (says_caller_ ? 2 : 0)),
+      since_(clock_ns(CLOCK_REALTIME)), asleep_(asleep()), known_(script.statements)
 {
     if (!options.timeline->folder.empty())
         ctf_.emplace(options.timeline->folder, !options.timeline->page.empty());
-    if (options.timeline->table)
+    if (options.timeline->table || says_caller_) // which knows what a panic has left
         calls_.emplace();
 }
 
 std::vector<CtfField> Recorder::fields_of(const Statement& statement, const engine::Site& site) const
 {
     std::vector<CtfField> fields;
-    const size_t first = says_pid_ ? 3 : 2;
+    const size_t first = own_values_;
     const auto arguments = parse_arguments(site.arguments, engine::own_machine.arch);
     for (size_t i = first; i < statement.values.size(); ++i) {
         const Expression& e = statement.values[i];
@@ -233,9 +239,11 @@ void Recorder::name(Thread& thread)
 {
     thread.named = std::chrono::steady_clock::now();
     CtfStream& stream = *thread.stream;
-    const int64_t pid = thread.numbers_are_ours ? stream.pid : thread.process;
+    const int64_t pid = thread.numbers_are_ours ? stream.pid : thread.number.process;
     std::string process = line_of(fmt::format("/proc/{}/comm", pid)), own;
-    if (thread.numbers_are_ours)
+    if (thread.number.goroutine)
+        own = fmt::format("{}{}", ctf_goroutine, thread.number.goroutine);
+    else if (thread.numbers_are_ours)
         own = line_of(fmt::format("/proc/{}/task/{}/comm", pid, stream.tid));
     if (!process.empty())
         stream.process = std::move(process);
@@ -245,23 +253,61 @@ void Recorder::name(Thread& thread)
         stream.thread = stream.process;
 }
 
+// A server may have one for each request. Those that have nothing open are forgotten, unless a trace has a stream of each.
+Recorder::Thread* Recorder::spare_goroutine()
+{
+    if (ctf_)
+        return nullptr;
+    if (spare_.empty() && events_ >= next_search_) {
+        next_search_ = events_ + most_recorded_threads;
+        std::erase_if(by_number_, [&](const auto& each) {
+            Thread* const thread = each.second;
+            const bool idle = each.first.goroutine && thread->calls.stack.depth() == 0 && thread->waiting == 0;
+            if (idle)
+                spare_.push_back(thread);
+            return idle;
+        });
+        const std::set<Thread*> gone(spare_.begin(), spare_.end());
+        for (auto& [process, go] : go_) {
+            std::erase_if(go.since_loss, [&](Thread* one) { return gone.contains(one); });
+            for (Held& held : go.events)
+                held.of_ring = gone.contains(held.of_ring) ? nullptr : held.of_ring;
+        }
+        std::erase_if(of_rings_, [&](const auto& each) { return gone.contains(each.second); });
+        current_ = nullptr;
+        of_ring_ = nullptr;
+    }
+    if (spare_.empty())
+        return nullptr;
+    Thread* const one = spare_.back();
+    spare_.pop_back();
+    one->calls.last = 0;
+    one->since_loss = false;
+    return one;
+}
+
 // nullptr: there are too many.
 Recorder::Thread* Recorder::other_thread(const Number& number)
 {
     const auto known = by_number_.find(number);
-    if (known == by_number_.end() && threads_.size() >= most_recorded_threads)
+    Thread* const thread = known != by_number_.end() ? known->second
+        : threads_.size() < most_recorded_threads    ? &threads_.emplace_back()
+                                                     : spare_goroutine();
+    if (!thread)
         return nullptr;
     last_ = number;
+    current_ = thread;
     if (known != by_number_.end())
-        return current_ = known->second;
-    current_ = by_number_[number] = &threads_.emplace_back();
+        return thread;
+    by_number_[number] = thread;
+    thread->number = number;
     if (ctf_) {
-        current_->stream = &ctf_->add(number.pid, number.tid);
-        current_->process = number.process;
-        current_->numbers_are_ours = inner_number(number.process) == static_cast<uint64_t>(number.process);
-        name(*current_);
+        thread->stream = &ctf_->add(number.pid, number.tid);
+        goroutines_ += number.goroutine != 0;
+        thread->numbers_are_ours = inner_number(number.process) == static_cast<uint64_t>(number.process);
+        name(*thread);
     }
-    return current_;
+    return thread;
 }
 
 void Recorder::write(Thread& thread, const Class& one, uint64_t clock, std::span<const std::byte> values)
@@ -294,9 +340,20 @@ bool Recorder::take(pid_t process, const Statement& statement, std::span<const s
     if (!failure_.empty())
         return true;
     const uint64_t probe = word(record, Ring::values);
-    const Number number{process, says_pid_ ? static_cast<int32_t>(word(record, Ring::values + 16)) : process,
-                        static_cast<int32_t>(word(record, Ring::values + 8))};
+    Number number{process, says_pid_ ? static_cast<int32_t>(word(record, Ring::values + 16)) : process,
+                  static_cast<int32_t>(word(record, Ring::values + 8)), 0};
+    CallTable::Place place;
+    if (says_caller_) {
+        const size_t at = Ring::values + (says_pid_ ? 24 : 16);
+        const uint64_t caller = word(record, at);
+        place = {caller & engine::go_stack_bit ? caller : 0, word(record, at + 8)};
+        if (caller && !(caller & engine::go_stack_bit)) {
+            number.tid = 0;
+            number.goroutine = caller;
+        }
+    }
     const uint64_t clock = word(record, Ring::clock);
+    const auto values = record.subspan(Ring::values + 8 * own_values_);
     try {
         const auto& known = known_[statement.number];
         const Class* const one = probe < known.size() && known[probe].number != SIZE_MAX ? &known[probe]
@@ -307,41 +364,160 @@ bool Recorder::take(pid_t process, const Statement& statement, std::span<const s
             ++left_out_;
             return true;
         }
+        first_of_ring_ = of_ring_ ? first_of_ring_ : clock;
+        last_of_ring_ = clock;
         of_ring_ = thread;
         ++events_;
-        if (ctf_)
-            write(*thread, *one, clock, record.subspan(Ring::values + (says_pid_ ? 24 : 16)));
-        if (calls_ && !one->tells_end)
-            calls_->count(one->function);
-        else if (calls_ && one->kind == Probe::Kind::entry)
-            left_out_ += !calls_->enter(thread->calls, one->function, clock);
-        else if (calls_ && one->kind == Probe::Kind::exit)
-            calls_->leave(thread->calls, one->function, clock);
+        auto go = go_.find(process);
+        if (go == go_.end() && number.goroutine)
+            go = go_.try_emplace(process).first;
+        if (go == go_.end()) {
+            perform(*thread, *one, clock, place, values);
+            return true;
+        }
+        std::vector<std::byte>& held = go->second.values;
+        go->second.events.push_back(
+            {clock, thread, statement.number, size_t(probe), place, held.size(), values.size(), 0, nullptr});
+        held.insert(held.end(), values.begin(), values.end());
+        ++thread->waiting;
     } catch (const Unusable& error) {
         failure_ = error.what();
     }
     return true;
 }
 
-void Recorder::end_of_ring(pid_t process, size_t ring, uint64_t lost)
+void Recorder::perform(Thread& thread, const Class& one, uint64_t clock, const CallTable::Place& place,
+                       std::span<const std::byte> values)
+{
+    const bool enters = one.kind == Probe::Kind::entry;
+    const size_t left = calls_ && place.depth && (enters || one.kind == Probe::Kind::exit)
+        ? calls_->left_for(thread.calls, place, enters, clock)
+        : 0;
+    if (ctf_ && left)
+        write_mark(thread, ctf_left, "calls left by a panic", clock, left);
+    if (ctf_)
+        write(thread, one, clock, values);
+    if (calls_ && !one.tells_end)
+        calls_->count(one.function);
+    else if (calls_ && enters)
+        left_out_ += !calls_->enter(thread.calls, one.function, clock, place);
+    else if (calls_ && one.kind == Probe::Kind::exit)
+        calls_->leave(thread.calls, one.function, clock);
+}
+
+// In the order of their clock. That is a goroutine's own, whichever threads it is executed by.
+void Recorder::perform(Go& go, uint64_t until)
+{
+    std::stable_sort(go.events.begin(), go.events.end(),
+                     [](const Held& a, const Held& b) { return a.clock < b.clock; });
+    const auto end =
+        std::partition_point(go.events.begin(), go.events.end(), [&](const Held& held) { return held.clock <= until; });
+    for (auto held = go.events.begin(); held != end; ++held) {
+        if (!held->thread) {
+            lose(go, *held);
+            continue;
+        }
+        --held->thread->waiting;
+        if (!held->thread->since_loss)
+            go.since_loss.push_back(held->thread);
+        held->thread->since_loss = true;
+        perform(*held->thread, known_[held->statement][held->probe], held->clock, held->place,
+                std::span(go.values).subspan(held->at, held->size));
+    }
+    go.events.erase(go.events.begin(), end);
+    std::vector<std::byte> rest;
+    for (Held& held : go.events) {
+        const auto from = go.values.begin() + static_cast<std::ptrdiff_t>(held.at);
+        held.at = rest.size();
+        rest.insert(rest.end(), from, from + static_cast<std::ptrdiff_t>(held.size));
+    }
+    go.values = std::move(rest);
+}
+
+// Any goroutine may have been executed by that thread.
+void Recorder::lose(Go& go, const Held& held)
+{
+    for (Thread* const thread : std::exchange(go.since_loss, {})) {
+        thread->since_loss = false;
+        if (calls_)
+            calls_->gap(thread->calls);
+        if (ctf_ && thread != held.of_ring)
+            write_mark(*thread, ctf_gap, "events were lost", held.clock);
+    }
+    if (ctf_ && held.of_ring) {
+        held.of_ring->stream->discarded += held.lost;
+        if (held.lost)
+            ctf_->write_packet(*held.of_ring->stream); // so that a reader knows where they are missing
+        else
+            write_mark(*held.of_ring, ctf_gap, "events were lost", held.clock);
+    }
+}
+
+void Recorder::write_mark(Thread& thread, std::string_view probe, std::string_view name, uint64_t clock,
+                          std::optional<uint64_t> count)
+{
+    CtfClass one{std::string(name), std::string(probe), {}};
+    if (count)
+        one.fields.push_back({"count", 8, false});
+    const auto [same, added] = numbers_.try_emplace(one, classes_.size());
+    if (added)
+        classes_.push_back(std::move(one));
+    std::byte* const to = ctf_->event(*thread.stream, same->second, clock, 8);
+    if (count)
+        std::memcpy(to, &*count, 8);
+    ctf_->done(*thread.stream, to + (count ? 8 : 0));
+}
+
+void Recorder::begin_of_read(pid_t process)
+{
+    if (const auto go = go_.find(process); go != go_.end())
+        go->second.read = engine::read_clocks().counter;
+}
+
+void Recorder::end_of_read(pid_t process)
+{
+    const auto go = go_.find(process);
+    if (go == go_.end() || !failure_.empty())
+        return;
+    try {
+        perform(go->second, go->second.read);
+    } catch (const Unusable& error) {
+        failure_ = error.what();
+    }
+}
+
+void Recorder::end_of_ring(pid_t process, size_t ring, uint64_t lost, bool overwritten)
 {
     Thread* thread = std::exchange(of_ring_, nullptr);
+    const bool has_any = thread;
     if (thread)
         of_rings_[{process, ring}] = thread;
     else if (const auto before = of_rings_.find({process, ring}); lost && before != of_rings_.end())
         thread = before->second;
-    if (thread && lost && calls_)
-        calls_->gap(thread->calls);
-    if (!thread || !thread->stream)
-        return;
-    if (lost && failure_.empty())
-        try {
-            thread->stream->discarded += lost;
-            ctf_->write_packet(*thread->stream); // so that a reader knows where they are missing
-        } catch (const Unusable& error) {
-            failure_ = error.what();
-        }
-    if (std::chrono::steady_clock::now() - thread->named > name_period)
+    if (const auto go = go_.find(process); go != go_.end()) {
+        // Somewhere between these two, or before the first.
+        Held held;
+        held.clock = has_any ? last_of_ring_ : go->second.read;
+        held.lost = lost;
+        held.of_ring = thread;
+        if (lost)
+            go->second.events.push_back(held);
+        held.clock = lost ? engine::read_clocks().counter : first_of_ring_ - 1;
+        held.lost = 0;
+        if (lost || (overwritten && has_any))
+            go->second.events.push_back(held);
+    } else if (thread && lost) {
+        if (calls_)
+            calls_->gap(thread->calls);
+        if (thread->stream && failure_.empty())
+            try {
+                thread->stream->discarded += lost;
+                ctf_->write_packet(*thread->stream); // so that a reader knows where they are missing
+            } catch (const Unusable& error) {
+                failure_ = error.what();
+            }
+    }
+    if (thread && thread->stream && std::chrono::steady_clock::now() - thread->named > name_period)
         name(*thread);
 }
 
@@ -386,13 +562,15 @@ void Recorder::finish(std::ostream& out)
 {
     if (!failure_.empty())
         throw Unusable(failure_);
+    for (auto& [process, go] : go_)
+        perform(go, UINT64_MAX);
     clock_ = clock();
-    if (calls_) {
+    if (options_.timeline->table) {
         for (Thread& thread : threads_)
             calls_->end(thread.calls);
         calls_->print(out, clock_.frequency, options_.json);
         if (const uint64_t count = calls_->unfinished())
-            tell(fmt::format("{} did not return, by longjmp(), an exception or the end; {} "
+            tell(fmt::format("{} did not return, by longjmp(), an exception, a panic or the end; {} "
                              "when a call further out "
                              "returned, or at the end",
                              plural(count, "call"), count == 1 ? "it counts as ended" : "they count as ended"));
@@ -404,8 +582,9 @@ void Recorder::finish(std::ostream& out)
                              plural(count, "exit was", "exits were")));
     }
     if (left_out_)
-        say(fmt::format("{} left out: there are more threads than {}, or the process wrote over what it recorded",
-                        plural(left_out_, "event was", "events were"), most_recorded_threads));
+        say(fmt::format(
+            "{} left out: there are more threads and goroutines than {}, or the process wrote over what it recorded",
+            plural(left_out_, "event was", "events were"), most_recorded_threads));
 }
 
 // For whoever looks at the trace later: what it is of, and what it lacks.
@@ -454,8 +633,9 @@ void Recorder::write(const std::string& summary, bool complete)
         return;
     ctf_->finish(classes_, clock_, notes(summary, complete));
     if (options_.timeline->page.empty())
-        tell(fmt::format("{} of {}, {} bytes: {}", plural(events_, "event"), plural(ctf_->streams(), "thread"),
-                         ctf_->bytes(), ctf_->folder()));
+        tell(fmt::format("{} of {}{}, {} bytes: {}", plural(events_, "event"),
+                         plural(ctf_->streams() - goroutines_, "thread"),
+                         goroutines_ ? " and " + plural(goroutines_, "goroutine") : "", ctf_->bytes(), ctf_->folder()));
 }
 
 } // namespace fastsdt::trace_tool

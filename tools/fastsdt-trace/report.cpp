@@ -258,8 +258,10 @@ private:
         trace_.read(
             trace_.threads()[number],
             [&](size_t one, uint64_t ns, const std::vector<CtfReader::Value>& values) {
-                if (drawn_[one].kind != Drawn::Kind::samples)
-                    take(threads_[number], one, ns);
+                if (drawn_[one].kind == Drawn::Kind::gap)
+                    calls_.gap(threads_[number]);
+                else if (drawn_[one].kind != Drawn::Kind::samples)
+                    take(threads_[number], one, ns, values.empty() ? 0 : values[0].number);
                 else if (values.size() == 2)
                     sample(values[1].text, values[0].number);
             },
@@ -267,11 +269,13 @@ private:
         calls_.end(threads_[number]);
     }
 
-    // @param one  class of the event
-    void take(Thread& thread, size_t one, uint64_t ns)
+    // @param one  class of the event  @param count  its first value
+    void take(Thread& thread, size_t one, uint64_t ns, uint64_t count)
     {
         // A damaged trace may say anything.
         const uint64_t at = std::max(thread.end, std::min(span_, ns - std::min(ns, trace_.begin())));
+        if (drawn_[one].kind == Drawn::Kind::left)
+            return calls_.left(thread, count, at);
         if (thread.events++ == 0)
             thread.begin = at;
         thread.end = at;

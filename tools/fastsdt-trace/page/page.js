@@ -106,8 +106,9 @@ byId("unseen-list").append(...unseen.map(text => element("li", { textContent: te
 const complete = notes.complete === "yes" && !data.lost;
 byId("state").textContent = complete ? `Nothing was lost: ${notes.summary}` : `Something is missing: ${notes.summary || unseen[0]}`;
 byId("state").className = complete ? "complete" : "incomplete";
+const threadName = ({ name, tid }) => tid ? `${name} ${tid}` : name; // a goroutine's name has its number
 byId("threads").append(...data.threads.map(one => element("tr", {},
-  element("td", { textContent: `${one.process} ${one.pid}` }), element("td", { textContent: `${one.name} ${one.tid}` }),
+  element("td", { textContent: `${one.process} ${one.pid}` }), element("td", { textContent: threadName(one) }),
   ...[number(one.events), number(one.lost), duration(one.first), duration(one.last)].map(text => element("td", { className: "number", textContent: text })))));
 
 // ---- Flame graph
@@ -502,8 +503,8 @@ function drawTimeline() {
         for (const row of rows) {
           ctx.font = `${12 * ratio}px system-ui, sans-serif`;
           ctx.fillStyle = soft;
-          const { name, tid, process, pid } = row.thread;
-          ctx.fillText(`${name} ${tid} of ${process} ${pid}`, left + 2 * ratio, top + (row.top + headHeight / 2) * ratio);
+          const { process, pid } = row.thread;
+          ctx.fillText(`${threadName(row.thread)} of ${process} ${pid}`, left + 2 * ratio, top + (row.top + headHeight / 2) * ratio);
           ctx.font = `${11 * ratio}px system-ui, sans-serif`;
           row.levels.forEach((level, depth) => {
             const y = top + (row.top + headHeight + depth * levelHeight) * ratio, high = (levelHeight - 1) * ratio;
