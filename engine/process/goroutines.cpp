@@ -25,8 +25,9 @@ namespace fastsdt::engine {
 namespace {
 
 // runtime/runtime2.go
-constexpr uint32_t is_idle = 0, is_running = 2, is_dead = 6, last_status = 11, scanning = 0x1000;
+constexpr uint32_t is_idle = 0, is_running = 2, is_waiting = 4, is_dead = 6, last_status = 11, scanning = 0x1000;
 constexpr size_t most_goroutines = 1'000'000;
+constexpr uint64_t most_numbers = uint64_t{1} << 48; // that a program lives to give
 constexpr uint64_t near_top = 4096; // has the registers that asyncPreempt has saved, and where it returns to
 constexpr uint64_t most_stack = uint64_t{1} << 20; // of one that is looked at as a whole
 constexpr uint64_t red_zone = 128;
@@ -150,9 +151,14 @@ bool Goroutines::read_all(std::vector<One>& running, const std::function<void(co
         for (const Piece& piece : pieces) {
             for (const uint64_t pointer : piece.pointers) {
                 const std::byte* const g = at + (pointer - piece.start);
-                const One one{word(g), word(g + 8), word(g + runtime_.sched), word(g + runtime_.sched + 8),
-                              uint32_t(word(g + runtime_.status)) & ~scanning};
-                if (one.status > last_status || (one.status == is_running && one.low >= one.high))
+                const One one{word(g),
+                              word(g + 8),
+                              word(g + runtime_.sched),
+                              word(g + runtime_.sched + 8),
+                              uint32_t(word(g + runtime_.status)) & ~scanning,
+                              word(g + runtime_.number)};
+                const bool has_stack = one.status == is_running || one.status == is_waiting;
+                if (one.status > last_status || (has_stack && one.low >= one.high) || one.number > most_numbers)
                     return false;
                 if (one.status == is_running)
                     running.push_back(one);

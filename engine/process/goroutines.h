@@ -40,6 +40,7 @@ private:
         uint64_t low = 0, high = 0; ///< of its stack
         uint64_t sp = 0, counter = 0;
         uint32_t status = 0;
+        uint64_t number = 0;
     };
     struct Piece {
         uint64_t start = 0, size = 0;

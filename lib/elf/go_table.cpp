@@ -61,16 +61,48 @@ std::optional<Table> find_table(const Image& image)
 // Of moduledata: words, by their number. The same from Go 1.16 to 1.26.
 constexpr size_t minpc = 20, maxpc = 21, text_start = 22, text_end = 23;
 
-// moduledata's words, where its first one leads to the table. Of a position-independent file they are in its relocations.
-class Module {
+// Words of a file that is mapped. Of a position-independent one addresses are in its relocations.
+class Words {
 public:
-    Module(const Image& image, uint64_t table) : image_(image)
+    explicit Words(const Image& image) : image_(image)
     {
         for (const Section& section : image.sections())
             if (section.type == SHT_RELA && section.flags & SHF_ALLOC)
                 add_relocations(image.raw_contents(section));
         std::sort(relocations_.begin(), relocations_.end());
-        for (const auto& [at, to] : relocations_)
+    }
+
+    std::optional<uint64_t> at(uint64_t address) const
+    {
+        const auto relocation =
+            std::lower_bound(relocations_.begin(), relocations_.end(), std::pair(address, uint64_t{0}));
+        if (relocation != relocations_.end() && relocation->first == address)
+            return relocation->second;
+        return number_at(image_.bytes_at(address), 0, sizeof(uint64_t));
+    }
+    const std::vector<std::pair<uint64_t, uint64_t>>& relocations() const { return relocations_; }
+
+private:
+    void add_relocations(Bytes table)
+    {
+        for (size_t at = 0; at + sizeof(Elf64_Rela) <= table.size(); at += sizeof(Elf64_Rela)) {
+            Elf64_Rela relocation;
+            std::memcpy(&relocation, table.data() + at, sizeof relocation);
+            if (ELF64_R_SYM(relocation.r_info) == 0)
+                relocations_.emplace_back(relocation.r_offset, uint64_t(relocation.r_addend));
+        }
+    }
+
+    const Image& image_;
+    std::vector<std::pair<uint64_t, uint64_t>> relocations_; // where, and what stands there afterwards
+};
+
+// moduledata's words, where its first one leads to the table.
+class Module {
+public:
+    Module(const Image& image, uint64_t table) : image_(image), words_(image)
+    {
+        for (const auto& [at, to] : words_.relocations())
             if (to == table && fits(at))
                 return;
         for (const Section& section : image.sections())
@@ -85,29 +117,10 @@ public:
     /// Empty: there is no moduledata.
     std::optional<uint64_t> word(size_t number) const
     {
-        return found_ ? at(*found_ + number * sizeof(uint64_t)) : std::nullopt;
+        return found_ ? words_.at(*found_ + number * sizeof(uint64_t)) : std::nullopt;
     }
 
 private:
-    void add_relocations(Bytes table)
-    {
-        for (size_t at = 0; at + sizeof(Elf64_Rela) <= table.size(); at += sizeof(Elf64_Rela)) {
-            Elf64_Rela relocation;
-            std::memcpy(&relocation, table.data() + at, sizeof relocation);
-            if (ELF64_R_SYM(relocation.r_info) == 0)
-                relocations_.emplace_back(relocation.r_offset, uint64_t(relocation.r_addend));
-        }
-    }
-
-    std::optional<uint64_t> at(uint64_t address) const
-    {
-        const auto relocation =
-            std::lower_bound(relocations_.begin(), relocations_.end(), std::pair(address, uint64_t{0}));
-        if (relocation != relocations_.end() && relocation->first == address)
-            return relocation->second;
-        return number_at(image_.bytes_at(address), 0, sizeof(uint64_t));
-    }
-
     bool fits(uint64_t address)
     {
         found_ = address;
@@ -119,7 +132,7 @@ private:
     }
 
     const Image& image_;
-    std::vector<std::pair<uint64_t, uint64_t>> relocations_; // where, and what stands there afterwards
+    const Words words_;
     std::optional<uint64_t> found_;
 };
 
@@ -129,10 +142,13 @@ uint64_t without_padding(const Image& image, uint64_t begin, uint64_t end)
     const Bytes code = image.bytes_at(begin);
     if (code.size() < end - begin)
         return end;
-    if (image.arch() == Arch::x86_64) // int3
+    if (image.arch() == Arch::x86_64) { // int3
+        const uint64_t all = end;
         while (end - begin > 1 && code[end - begin - 1] == std::byte{0xcc})
             --end;
-    else
+        if (end < all && code[end - begin - 1] == std::byte{0xeb}) // a short jump, and how far it leads
+            ++end;
+    } else
         while (end - begin > 4 && load(&code[end - begin - 4], 4, false) == 0)
             end -= 4;
     return end;
@@ -183,6 +199,11 @@ std::vector<Function> go_functions(const Image& image)
             functions.push_back({address, without_padding(image, address, *base + *end) - address, {text, length}});
     }
     return functions;
+}
+
+std::optional<uint64_t> go_word(const Image& image, uint64_t address)
+{
+    return Words(image).at(address);
 }
 
 std::optional<std::pair<uint64_t, uint64_t>> go_text(const Image& image)

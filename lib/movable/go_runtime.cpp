@@ -3,8 +3,12 @@
 
 #include "elf/entries.h"
 #include "elf/go_table.h"
+#include "movable/instructions.h"
 
+#include <algorithm>
 #include <charconv>
+#include <cstring>
+#include <span>
 #include <string_view>
 
 namespace fastsdt {
@@ -60,6 +64,94 @@ bool set_offsets(unsigned minor, GoRuntime& runtime)
     return true;
 }
 
+// A word of the program's data that an instruction loads or stores as a whole: `mov` with an address relative to rip.
+struct Access {
+    uint64_t address = 0;
+    bool stores = false;
+};
+
+std::vector<Access> accesses_of(const Image& image, const Function& function)
+{
+    std::vector<Access> accesses;
+    Decoder decoder(image.arch());
+    Instruction instruction;
+    for (uint64_t at = function.address; at < function.address + function.size; at += instruction.length) {
+        const auto code = image.bytes_at(at);
+        if (!decoder.decode(code, at, instruction) || instruction.length == 0)
+            return {};
+        constexpr unsigned rex_w = 0x48, rex_r = 0x04, load = 0x8b, store = 0x89, of_rip = 0x05, not_register = 0xc7;
+        const auto byte = [&](size_t i) { return std::to_integer<unsigned>(code[i]); };
+        if (instruction.reference == Instruction::data && instruction.length == 7 && (byte(0) & ~rex_r) == rex_w
+            && (byte(1) == load || byte(1) == store) && (byte(2) & not_register) == of_rip)
+            accesses.push_back({instruction.refers_to, byte(1) == store});
+    }
+    return accesses;
+}
+
+// runtime.allgs without symbols: runtime/proc.go. forEachG() loads its first two words and no others; allgadd() stores all three, once each, loads the
+// first two too, and no others. The same from Go 1.19 to 1.26. 0: it is not so.
+uint64_t list_of_goroutines(const Image& image, const Function& for_each, const Function& add)
+{
+    constexpr uint64_t word = 8, words = 3;
+    const std::vector<Access> loads = accesses_of(image, for_each);
+    if (loads.size() != 2 || loads[0].stores || loads[1].stores || loads[1].address != loads[0].address + word)
+        return 0;
+    const uint64_t list = loads[0].address;
+    unsigned loaded = 0, stored = 0, stores = 0;
+    for (const Access& one : accesses_of(image, add)) {
+        if (one.address - list >= words * word || (one.address - list) % word)
+            return 0;
+        (one.stores ? stored : loaded) |= 1U << ((one.address - list) / word);
+        stores += one.stores;
+    }
+    constexpr unsigned first_two = 3, all = 7;
+    const bool fits = stored == all && stores == words && (loaded & first_two) == first_two && list % word == 0;
+    const bool is_data = std::ranges::any_of(image.segments(), [&](const Segment& segment) {
+        return segment.writable && list - segment.address.value < segment.size
+            && segment.size - (list - segment.address.value) >= words * word;
+    });
+    return fits && is_data ? list : 0;
+}
+
+// What the program hashes: crypto/internal/fips140/check. From 1.24 on; "\xff Go fipsinfo \xff\0", a sum, and addresses.
+bool set_hashed(const Image& image, unsigned minor, GoRuntime& runtime)
+{
+    constexpr unsigned first = 24;
+    constexpr uint64_t start = 56, end = 64;
+    constexpr std::string_view magic = "\xff Go fipsinfo \xff";
+    if (minor < first)
+        return true;
+    const Section* const section = image.section(".go.fipsinfo");
+    const auto bytes = section ? image.contents(*section) : std::span<const std::byte>();
+    if (bytes.size() < end + sizeof(uint64_t) || std::memcmp(bytes.data(), magic.data(), magic.size()) != 0)
+        return false;
+    const auto from = go_word(image, section->address + start), to = go_word(image, section->address + end);
+    if (!from || !to)
+        return false;
+    runtime.hashed = {*from, *to};
+    return true;
+}
+
+// As the table of its functions has them.
+bool set_without_symbols(const Image& image, unsigned minor, GoRuntime& runtime)
+{
+    std::vector<Function> for_each, add;
+    for (const Function& one : go_functions(image)) {
+        if (one.name == "runtime.forEachG")
+            for_each.push_back(one);
+        else if (one.name == "runtime.allgadd")
+            add.push_back(one);
+        else if (one.name == "runtime.asyncPreempt2")
+            runtime.preemption.push_back({one.address, one.address + one.size});
+    }
+    constexpr size_t with_wrapper = 2; // the assembly's asyncPreempt calls it by that
+    if (for_each.size() != 1 || add.size() != 1 || runtime.preemption.size() != with_wrapper
+        || !set_hashed(image, minor, runtime))
+        return false;
+    runtime.goroutines = list_of_goroutines(image, for_each[0], add[0]);
+    return true;
+}
+
 void set_symbol(std::string_view name, uint64_t address, uint64_t size, GoRuntime& runtime)
 {
     if (name == "go:textfipsstart")
@@ -97,14 +189,18 @@ std::optional<GoRuntime> go_runtime(const Image& image)
     const Section* const section = image.section(".symtab");
     GoRuntime runtime;
     if (image.arch() != Arch::x86_64 || (image.kind() != Image::Kind::executable && image.kind() != Image::Kind::pie)
-        || !minor || !text || !section || !set_offsets(*minor, runtime))
+        || !minor || !text || !set_offsets(*minor, runtime))
         return std::nullopt;
     runtime.text = {text->first, text->second};
-    const Entries<Elf64_Sym> symbols(image, *section);
-    for (size_t i = 0; i < symbols.size(); ++i) {
-        const Elf64_Sym symbol = symbols[i];
-        if (symbol.st_shndx != SHN_UNDEF)
-            set_symbol(symbols.text(symbol.st_name), symbol.st_value, symbol.st_size, runtime);
+    if (section) {
+        const Entries<Elf64_Sym> symbols(image, *section);
+        for (size_t i = 0; i < symbols.size(); ++i) {
+            const Elf64_Sym symbol = symbols[i];
+            if (symbol.st_shndx != SHN_UNDEF)
+                set_symbol(symbols.text(symbol.st_name), symbol.st_value, symbol.st_size, runtime);
+        }
+    } else if (!set_without_symbols(image, *minor, runtime)) {
+        return std::nullopt;
     }
     const bool whole = runtime.text.start < runtime.text.end && runtime.goroutines && !runtime.preemption.empty()
         && runtime.hashed.start <= runtime.hashed.end;

@@ -39,7 +39,7 @@ struct GoOffsets {
 inline constexpr uint32_t go_stack_top = 8, go_m = 48;
 GoOffsets go_offsets(const Image& image);
 
-/// Empty: its version is not known, or it has no symbols, or the runtime is in another file.
+/// Empty: its version is not known, or its list of goroutines is not found, or the runtime is in another file.
 std::optional<GoRuntime> go_runtime(const Image& image);
 
 } // namespace fastsdt
