@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
+
 namespace fastsdt::engine {
 
 FaultWords words_of_fault(uint64_t faults)
@@ -80,6 +82,9 @@ std::string text(const SiteState& state, size_t sites)
                            fault.does, fault.signals);
     }
     case State::cannot_move:
+        if (state.detail.starts_with("is a Go function")) // where nobody expects a nop
+            return (one ? "is a Go function" : "are Go functions")
+                + state.detail.substr(std::strlen("is a Go function"));
         return fmt::format("{} no {}, and {} code {}", has, own_machine.nop, one ? "its" : "their", state.detail);
     case State::overlaps:
         return fmt::format("{} no {}, and too few bytes beside another probe of the script", has, own_machine.nop);

@@ -4,6 +4,8 @@
 #include "process/match.h"
 #include "base/demangle.h"
 #include "elf/debug_file.h"
+#include "elf/image.h"
+#include "elf/return_probes.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -379,6 +381,14 @@ Declared declared_in(const std::string& path)
 DebugFiles::DebugFiles(const ProcessView& view) : root_(view.pid() ? view.path("") : "") {}
 DebugFiles::~DebugFiles() = default;
 
+std::string DebugFiles::path_of(const Probe& probe) const
+{
+    std::string path = resolve(probe.file);
+    if (path.starts_with('/') && access((root_ + path).c_str(), R_OK) == 0)
+        path = root_ + path;
+    return path;
+}
+
 DebugFiles::File* DebugFiles::file_of(const Probe& probe)
 {
     const auto [found, fresh] = files_.try_emplace(probe.file);
@@ -386,9 +396,7 @@ DebugFiles::File* DebugFiles::file_of(const Probe& probe)
         return found->second.get();
     if (is_pattern(probe.file))
         return nullptr;
-    std::string path = resolve(probe.file);
-    if (path.starts_with('/') && access((root_ + path).c_str(), R_OK) == 0)
-        path = root_ + path;
+    const std::string path = path_of(probe);
     if (!path.empty())
         found->second = std::make_unique<File>(path);
     return found->second.get();
@@ -454,8 +462,10 @@ static DebugTypes::Value together(const std::vector<DebugTypes::Parameter>& resu
     std::vector<ShapePtr> shapes;
     std::vector<std::string> names;
     for (const DebugTypes::Parameter& one : results) {
-        if (!one.shape)
+        if (!one.shape) {
+            all.type = fmt::format("{} ({})", one.name.starts_with('~') ? one.name.substr(1) : one.name, one.type);
             return all;
+        }
         shapes.push_back(one.shape);
         names.push_back(one.name.starts_with('~') ? one.name.substr(1) : one.name);
     }
@@ -493,6 +503,36 @@ std::optional<DebugTypes::Signature> DebugFiles::signature(const Probe& probe)
             found.has_dictionary.reset();
     }
     return found;
+}
+
+std::string DebugFiles::why_undeclared(const Probe& probe)
+{
+    bool is_go = false, has = is_pattern(probe.name);
+    if (!is_pattern(probe.file))
+        Image::each(
+            path_of(probe),
+            [&](const Image& image) {
+                is_go = is_go_program(image);
+                if (!is_go)
+                    return;
+                image.find_names();
+                for (const Function& each : image.functions())
+                    has = has || each.name == probe.name || std::ranges::count(each.aliases, probe.name);
+            },
+            [](const Error&) {});
+    if (!is_go)
+        return {};
+    const File* const file = file_of(probe);
+    if (!has)
+        return fmt::format("{0} has no function {1}; fastsdt-trace --list {0} shows the names", probe.file, probe.name);
+    if (!file || file->functions.empty())
+        return fmt::format(
+            "{} has no debug information, which tells the names and types of arguments and results: it was "
+            "stripped, or built with -ldflags=-w or -s: build it without, or take arg0 and retval, which are registers",
+            probe.file);
+    return fmt::format("the debug information of {} does not tell the arguments and results of {}; arg0 and retval are "
+                       "registers",
+                       probe.file, probe.name);
 }
 
 ShapePtr DebugFiles::variable(const Probe& probe, const std::string& name)

@@ -21,11 +21,13 @@ public:
 
     ShapePtr record(const Probe& probe, const std::string& name) override;
     std::optional<Signature> signature(const Probe& probe) override;
+    std::string why_undeclared(const Probe& probe) override;
     ShapePtr variable(const Probe& probe, const std::string& name) override;
 
     class File;
 
 private:
+    std::string path_of(const Probe& probe) const;
     File* file_of(const Probe& probe);
     std::string linked_name(File& file, const Probe& probe);
 

@@ -63,6 +63,8 @@ public:
     virtual ShapePtr record(const Probe& probe, const std::string& name) = 0;
     /// Of the function that a probe of an entry or of an exit names. Empty: not known
     virtual std::optional<Signature> signature(const Probe& probe) = 0;
+    /// Why signature() has none, in a sentence. Empty: it is no function of Go, and bpftrace may know it.
+    virtual std::string why_undeclared(const Probe& /*probe*/) { return {}; }
     /// Of a variable.
     virtual ShapePtr variable(const Probe& probe, const std::string& name) = 0;
 };

@@ -63,11 +63,10 @@ std::string_view text(Obstacle obstacle)
     case Obstacle::instruction: return "has an instruction there that cannot be moved";
     case Obstacle::too_short: return "has too few bytes there";
     case Obstacle::go_program: return "is in a Go program, and has no instruction of five bytes there";
-    case Obstacle::unchecked: return "is a Go function without a check of its stack, so a stub may have no room there";
+    case Obstacle::unchecked: return "is a Go function without a check of its stack; --engine kernel traces it";
     case Obstacle::go_runtime:
-        return "is in a Go program without symbols, or of a version whose runtime is not known, so it cannot be told "
-               "where "
-               "its goroutines stand; --engine kernel can have it";
+        return "is in a Go program of a version whose runtime is not known, or whose list of goroutines is not found; "
+               "--engine kernel traces it";
     case Obstacle::entered: return "is entered elsewhere than at its begin";
     case Obstacle::taken: return "has instructions whose addresses are taken";
     case Obstacle::falls_through: return "runs into what stands behind it";

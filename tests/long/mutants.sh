@@ -83,7 +83,7 @@ mutant "a variable is read later than the script says" engine/code/plan.cpp 's/p
 mutant "values share a word of the frame" engine/code/plan.cpp 's/return each\.end < interval\.start;/return each.end < interval.start + 2;/' 'engine\.meaning'
 mutant "a comparison is not mirrored with its operands" engine/code/operations.cpp 's/other_way \? mirrored\(op\.op\) : op\.op/op.op/' 'engine\.meaning'
 mutant "a text is longer by a byte" engine/code/operations.cpp 's/^( *)compute\(Operator::shift_right, 3\);/\1compute(Operator::shift_right, 2);/' 'engine\.meaning'
-mutant "return probes are bpftrace's unasked" tools/fastsdt-trace/bpftrace.cpp 's/^( *)if \(!options\.return_probes\)$/\1if (false)/' 'engine\.returns'
+mutant "return probes are bpftrace's unasked" tools/fastsdt-trace/bpftrace.cpp 's/^( *)if \(why\.empty\(\) && !options\.return_probes\)$/\1if (false)/' 'engine\.returns'
 mutant "return probes of bpftrace end programs that throw" tools/fastsdt-trace/bpftrace.cpp 's/^( *)return why\.empty\(\) \? why : .*/\1return {};/' 'engine\.returns'
 mutant "return probes are the kernel's unasked" engine/bpf/kernel.cpp 's/^( *)\} else if \(!options_\.return_probes\) \{$/\1} else if (false) {/' 'engine\.(returns|in_kernel)'
 mutant "return probes end programs that throw" engine/bpf/kernel.cpp 's/(= why_no_return_probe\(pid, mappings\); )!why\.empty\(\)/\1false/' 'engine\.(returns|in_kernel)'

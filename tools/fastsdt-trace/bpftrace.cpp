@@ -161,10 +161,12 @@ std::string return_probe_obstacle(const Options& options)
     const auto files = files_of_return_probes(options.text);
     if (files.empty())
         return {};
-    if (!options.return_probes)
+    const bool is_go =
+        std::ranges::any_of(files, [&](const std::string& file) { return caller_of(file, options) != "tid"; });
+    const std::string why = is_go || options.return_probes ? why_no_return_probe(options, files) : std::string();
+    if (why.empty() && !options.return_probes)
         return "a uretprobe of bpftrace replaces return addresses, which ends Go programs, programs that throw through "
                "the function, and those with a shadow stack; if this is none of these, give --uretprobe";
-    const std::string why = why_no_return_probe(options, files);
     return why.empty() ? why : "a uretprobe could end the process: " + why;
 }
 

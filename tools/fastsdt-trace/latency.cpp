@@ -25,7 +25,7 @@ void check_name(const std::string& name, const char* who)
 {
     const auto plain = [](char c) {
         return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
-            || std::string_view("_.-*?:~<>&()/+").find(c) != std::string_view::npos;
+            || std::string_view("_.-*?:~<>&()/+[]").find(c) != std::string_view::npos;
     };
     if (name.empty() || !std::all_of(name.begin(), name.end(), plain))
         give_up(fmt::format("{}: \"{}\" is no name of a probe or function", who, name));
@@ -48,7 +48,8 @@ std::string probe_place(const std::string& place, const char* who)
     }
 }
 
-// [FILE:][cpp:]FUNCTION. A name with "::", parameters or a template's arguments is one of C++ or Rust, and needs no "cpp:".
+// [FILE:][cpp:]FUNCTION. A name with "::", parameters or a template's arguments is one of C++ or Rust, and needs no "cpp:"; one of Go needs
+// no quotes.
 std::string function_place(const std::string& place, const char* who)
 {
     check_name(place, who);
@@ -69,13 +70,22 @@ std::string function_place(const std::string& place, const char* who)
         file = word;
         word = take();
     }
-    const bool is_source = word == "cpp" || name.find("::") != name.npos || name.find_first_of("(<") != name.npos;
+    // main.(*server).handle, main.first[go.shape.int], net/http.Get
+    const bool is_go = word != "cpp" && name.find("::") == name.npos
+        && (name.find(".(") != name.npos || name.find_first_of("[/") != name.npos);
+    const bool is_source =
+        !is_go && (word == "cpp" || name.find("::") != name.npos || name.find_first_of("(<") != name.npos);
     if ((!word.empty() && word != "cpp") || name.empty())
         give_up(fmt::format("{}: \"{}\" is no function: FUNCTION or FILE:FUNCTION; or name two probes", who, place));
-    return is_source ? fmt::format("{}:cpp:\"{}\"", file, name) : fmt::format("{}:{}", file, name);
+    return is_source ? fmt::format("{}:cpp:\"{}\"", file, name)
+        : is_go      ? fmt::format("{}:\"{}\"", file, name)
+                     : fmt::format("{}:{}", file, name);
 }
 
-std::string caller_of(const std::string& file, const Options& options)
+namespace {
+
+// @param file  empty: the program that is traced
+bool is_go(const std::string& file, const Options& options)
 {
     bool go = false;
     try {

@@ -399,6 +399,25 @@ private:
         return found;
     }
 
+    // Of Go: nobody else reads it either.
+    static std::string why_no_result(const DebugTypes::Value& result)
+    {
+        if (!result.shape)
+            return fmt::format("the type of the result {} is not known here", result.type);
+        const std::string name = result_on_stack(result, own_arch);
+        return fmt::format(
+            "the result{}{} is on the stack, where it is not read: Go passes arrays and what is larger than "
+            "its registers there, and retval can have only results that are all in registers",
+            name.empty() ? "" : " ", name);
+    }
+
+    // Of a function of Go whose declaration is not known nobody knows more.
+    void want_declaration(const Probe& probe, Span where) const
+    {
+        if (const std::string why = debug_ ? debug_->why_undeclared(probe) : std::string(); !why.empty())
+            fail(where, why);
+    }
+
     // A structure. One that is too large for registers is at the address that the caller has given, which is the result then on x86-64.
     void result_of(const DebugTypes::Value& result, Expression& e)
     {
@@ -407,7 +426,7 @@ private:
         if (where.kind == Passed::Kind::registers) {
             e = assembled(where.words, result.shape, e.where, result.of_go ? Words::result_of_go : Words::result);
         } else if (result.of_go) {
-            kernel_only(e.where, "a result of this function is on the stack, or of a type that is not known here");
+            fail(e.where, why_no_result(result));
         } else if (has_address) {
             e.type.shape = integer_shape(8, false);
             e = memory(std::move(e), result.shape, e.where);
@@ -438,6 +457,8 @@ private:
     std::pair<DebugTypes::Parameter, Passed> parameter(const Probe& probe, const Expression& e)
     {
         const DebugTypes::Signature* const signature = this->signature(probe);
+        if (!signature)
+            want_declaration(probe, e.where);
         if (!signature)
             kernel_only(e.where,
                         fmt::format("{} has no debug information that tells the arguments' names: arg0 is the first",
@@ -478,6 +499,13 @@ private:
         };
         switch (where.kind) {
         case Passed::Kind::unknown:
+            if (found.of_go)
+                fail(
+                    at,
+                    fmt::format("where {} is passed is not known: this is a generic method, or a type before it is not "
+                                "known; arg0 is the first register, and methods of generic types are passed their "
+                                "types too",
+                                e.text));
             kernel_only(at,
                         fmt::format("where {} is passed is not known here, by its type {} or one before it", e.text,
                                     found.type));
@@ -581,6 +609,15 @@ private:
         return taken(Kind::memory, std::move(address), complete(shape, where), where);
     }
 
+    // Of several results of a function of Go.
+    static std::string no_result(const Shape& results, const std::string& name)
+    {
+        std::string names;
+        for (const Shape::Member& each : results.members)
+            names += (names.empty() ? "" : ", ") + each.name;
+        return fmt::format("there is no result {}; the results are {}", name, names);
+    }
+
     struct Found {
         const Shape::Member* member = nullptr;
         size_t offset = 0;
@@ -626,12 +663,17 @@ private:
                      ? "this is a structure, and no pointer: \".\" is wanted"
                      : "this is no pointer to a structure: a cast says which it is, ((struct x*)arg0)->member");
         const ShapePtr& known = is_arrow ? of.type.shape->of : of.type.shape;
+        if ((!known || known->kind != Shape::Kind::record) && of.kind == Kind::value && of.value == Value::retval
+            && probe() && !signature(*probe()))
+            want_declaration(*probe(), of.where);
         if (!known || known->kind != Shape::Kind::record)
             fail(of.where, "this is no structure");
         const ShapePtr record = complete(known, where);
         const Found found = find(*record, e.text);
         if (!found.member)
-            fail(where, fmt::format("{} has no member {}", record->name, e.text));
+            fail(where,
+                 record->name.empty() ? no_result(*record, e.text)
+                                      : fmt::format("{} has no member {}", record->name, e.text));
         const Shape::Member& member = *found.member;
         const bool at_address = is_arrow || of.kind == Kind::memory;
         const auto read = [&](const ShapePtr& shape) {

@@ -221,6 +221,16 @@ Passed argument(const Shape& shape, Arch arch, Taken& taken)
 
 } // namespace
 
+std::string result_on_stack(const DebugTypes::Value& result, Arch arch)
+{
+    Taken taken;
+    if (result.shape && result.shape->kind == Shape::Kind::record && result.shape->name.empty())
+        for (const Shape::Member& each : result.shape->members)
+            if (go_argument(*each.shape, arch, taken).kind != Passed::Kind::registers)
+                return each.name;
+    return {};
+}
+
 Passed returned(const DebugTypes::Value& result, Arch arch)
 {
     if (result.by_reference)

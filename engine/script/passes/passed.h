@@ -6,6 +6,7 @@
 #include "script/parse.h"
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 namespace fastsdt::engine {
@@ -33,5 +34,7 @@ struct Passed {
 std::vector<Passed> passed(const DebugTypes::Signature& function, Arch arch);
 /// The same of its result. Kind::reference: on x86-64 the address is in rax too.
 Passed returned(const DebugTypes::Value& result, Arch arch);
+/// Of Go: the name of the first result that is in memory. Empty: there is only one.
+std::string result_on_stack(const DebugTypes::Value& result, Arch arch);
 
 } // namespace fastsdt::engine
