@@ -95,8 +95,8 @@ enum class Value {
     gid,
     child,     ///< the number of a COMMAND
     random,    ///< 32 bits
-    goroutine, ///< the number of a Go program's
     cgroup,    ///< the number of the process's control group
+    goroutine, ///< the number of a Go program's
     caller, ///< the same; where a thread of Go's executes for no goroutine go_stack_bit and on which stack. 0: it is no function of Go
     depth, ///< how far below the top of its stack a function of Go was called, wherever that stack is meanwhile. 0: it is none
     start ///< when the script began: what `elapsed` counts from. No script can say these last three

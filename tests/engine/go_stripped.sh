@@ -28,7 +28,7 @@ trace() { # WANTED-STATUS OPTIONS...
 maps() { grep "^@$1: " out | cut -d' ' -f2; }
 for program in "${programs[@]}"; do
     file=./$program/goes
-    ! readelf -SW $file | grep -q '\.symtab' || fail "$file has symbols"
+    ! readelf -SW $file | matches '\.symtab' || fail "$file has symbols"
     trace 0 -e "uprobe:$file:main.counted { @in = count(); @value = sum(arg0); } uretprobe:$file:main.counted { @left = count(); @t[tid] = count(); }
         uprobe:$file:main.deep { @by[goid] = count(); } uretprobe:$file:main.recovered { @recovered = count(); }" -- $file 50
     read -r passes wrong entered left < <(sed -n 's/^did //p' out)

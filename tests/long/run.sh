@@ -13,6 +13,7 @@
 #   *move-torture  the same programs with all functions armed
 #    move-cpython, move-postgresql    programs as installed, with all functions armed
 #    move-go       the standard library's tests of the installed Go, the same way
+#    move-prometheus    Debian's prometheus under queries, the same way
 #   *links         compilers, linkers, LTO, section collection
 #   *packages      Debian's, RPM's and Conan's
 #   *static        the static file, built twice, in roots of distributions
@@ -75,7 +76,7 @@ part() {
 known() { sed -nE '/^#   ?[ *]/s/^#   ?[ *]([a-z, -]*[a-z])  .*/\1/p' tests/long/run.sh | tr -d , | xargs; }
 parts=("${1:-}")
 [ $# = 0 ] || shift
-case " $(known) nightly " in *" ${parts[*]} "*) ;; *) sed -n '3,25s/^# \{0,1\}//p' "$0" >&2 && exit 2 ;; esac
+case " $(known) nightly " in *" ${parts[*]} "*) ;; *) sed -n '3,26s/^# \{0,1\}//p' "$0" >&2 && exit 2 ;; esac
 [ "${parts[*]}" != nightly ] || parts=("${nightly[@]}")
 mkdir -p build/long
 status=0
