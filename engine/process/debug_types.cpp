@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <fnmatch.h>
 #include <unistd.h>
 
 namespace fastsdt::engine {
@@ -507,7 +508,7 @@ std::optional<DebugTypes::Signature> DebugFiles::signature(const Probe& probe)
 
 std::string DebugFiles::why_undeclared(const Probe& probe)
 {
-    bool is_go = false, has = is_pattern(probe.name);
+    bool is_go = false, has = false, fits = false; // by its name, as a pattern
     if (!is_pattern(probe.file))
         Image::each(
             path_of(probe),
@@ -516,13 +517,18 @@ std::string DebugFiles::why_undeclared(const Probe& probe)
                 if (!is_go)
                     return;
                 image.find_names();
-                for (const Function& each : image.functions())
+                for (const Function& each : image.functions()) {
                     has = has || each.name == probe.name || std::ranges::count(each.aliases, probe.name);
+                    fits = fits || fnmatch(probe.name.c_str(), std::string(each.name).c_str(), 0) == 0;
+                }
             },
             [](const Error&) {});
     if (!is_go)
         return {};
     const File* const file = file_of(probe);
+    if (!has && fits)
+        return fmt::format("{} means several functions: arguments have names, and results types, where one is named",
+                           probe.name);
     if (!has)
         return fmt::format("{0} has no function {1}; fastsdt-trace --list {0} shows the names", probe.file, probe.name);
     if (!file || file->functions.empty())

@@ -53,6 +53,8 @@ func main() {
 }
 END
 go build -o said said.go && go build -ldflags='-s -w' -o stripped said.go || fail "go cannot build it"
+put=$(go tool nm said | sed -n 's/.* \(main\.(\*box\[go\.shape.*\)$/\1/p') # go.shape.int_0 in Go 1.19
+put_stripped=$(fastsdt-trace --list ./stripped | sed -n 's/^uprobe:.*:\(main\.(\*box.*\)$/\1/p') # [...] there
 # says STATUS WHAT OPTIONS...
 says() {
     local wanted=$1 what=$2 status=0
@@ -69,15 +71,16 @@ says 2 'the result r1 is on the stack' -e 'uretprobe:./said:main.big { @ = sum(r
 says 2 'the result is on the stack' -e 'uretprobe:./said:main.array { @ = sum(retval[0]); }' -- ./said
 says 2 'there is no result r2; the results are r0, r1' -e 'uretprobe:./said:main.two { @ = sum(retval.r2); }' -- ./said
 says 2 './said has no function main.twoo' -e 'uprobe:./said:main.twoo { @ = sum(args.n); }' -- ./said
-says 2 'where n is passed is not known: this is a generic method' -e 'uprobe:./said:"main.(*box[go.shape.int]).put" { @ = sum(args.n); }' -- ./said
+says 2 'means several functions' -e 'uprobe:./said:main.* { @ = sum(args.n); }' -- ./said
+says 2 'where n is passed is not known: this is a generic method' -e "uprobe:./said:\"$put\" { @ = sum(args.n); }" -- ./said
 says 2 './stripped has no debug information' -e 'uprobe:./stripped:main.two { @ = sum(args.n); }' -- ./stripped
 says 2 'build it without' -e 'uretprobe:./stripped:main.two { @ = sum(retval.r0); }' -- ./stripped
 says 1 '1 is a Go function without a check of its stack; --engine kernel traces it' --engine user -e 'uprobe:./said:main.leaf { @ = count(); }' -- ./said
 says 1 'nothing matched uprobe:./said:"main.(*bix).put"' latency './said:main.(*bix).put' -- ./said
 says 1 'nothing matched uprobe:*:"main.(*bix).put"' functions --functions 'main.(*bix).put' -- ./said
 # Names as they are.
-says 0 'main.(*box[go.shape.int]).put' functions --functions 'main.(*box[go.shape.int]).put' -- ./said
-says 0 'main.(*box[go.shape.int]).put' functions --functions 'main.(*box*' -- ./stripped
-says 0 '@total: count 5,' latency './said:main.(*box[go.shape.int]).put' -- ./said
+says 0 "$put" functions --functions "$put" -- ./said
+says 0 "$put_stripped" functions --functions 'main.(*box*' -- ./stripped
+says 0 '@total: count 5,' latency "./said:$put" -- ./said
 says 0 'os.Stat' functions --functions './stripped:os.Stat,./stripped:internal/*.*' -- ./stripped
-says 0 '@: 10' -e 'uprobe:./stripped:"main.(*box[go.shape.int]).put" { @ = sum(arg3); }' -- ./stripped
+says 0 '@: 10' -e "uprobe:./stripped:\"$put_stripped\" { @ = sum(arg3); }" -- ./stripped
