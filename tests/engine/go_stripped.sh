@@ -65,8 +65,8 @@ for name in runtime.forEachG runtime.allgadd runtime.asyncPreempt2; do
 done
 
 # ---- Tracers of which many are killed, while goroutines are preempted everywhere.
-rounds=3
-! whole || rounds=40
-for program in "${programs[@]}"; do
+rounds=4 churned=("${programs[-1]}")
+! whole || rounds=40 churned=("${programs[@]}")
+for program in "${churned[@]}"; do
     (cd "$program" && "$FASTSDT_SOURCE/tests/engine/churn.py" $rounds "${FASTSDT_CHURN_SEED:-1}" ./goes)
 done
