@@ -643,7 +643,56 @@ private:
     std::vector<Site> sites_; // sorted, each once
 };
 
-// Where a lost .stapsdt.base was, by what the notes of sites say, or a byte that may be called so: any address does, if notes
+// A place for a section that a file is to get without more bytes. A header over bytes that another section has would make strip
+// and objcopy of binutils move that section, and the program would not run. So it is a byte between sections, as the linker
+// would have taken, or the place where a section begins, and no byte. dwz accepts only the first.
+struct Place {
+    uint64_t address = 0, size = 0;
+};
+
+std::optional<Place> free_place(const Image& file, uint64_t wanted)
+{
+    std::vector<const Section*> sections;
+    for (const Section& section : file.sections())
+        if (loaded(section) && section.size > 0 && (in_file(section) || !(section.flags & SHF_TLS)))
+            sections.push_back(&section);
+    std::stable_sort(sections.begin(), sections.end(),
+                     [](const Section* a, const Section* b) { return a->address < b->address; });
+    const auto end_of = [](const Section& section) {
+        return section.address + std::min(section.size, UINT64_MAX - section.address);
+    };
+    uint64_t gap = 0;
+    const Section* last = nullptr; // the one in front of a gap
+    for (size_t i = 0; i < sections.size(); ++i) {
+        if (!last || end_of(*sections[i]) > end_of(*last))
+            last = sections[i];
+        const Segment* const segment = file.segment_at(last->address);
+        const uint64_t from = end_of(*last);
+        uint64_t to = segment ? segment->address.value + segment->file_size : 0;
+        if (i + 1 < sections.size())
+            to = std::min(to, sections[i + 1]->address);
+        if (wanted >= from && wanted < to)
+            return Place{wanted, 1};
+        // Sections of these kinds may lie in a segment of their own, and what is between them too.
+        if (from < to && last->type == SHT_PROGBITS && !(last->flags & (SHF_WRITE | SHF_TLS)))
+            gap = from;
+    }
+    if (gap)
+        return Place{gap, 1};
+    const Section* start = nullptr;
+    const auto rank = [&](const Section& section) {
+        return section.address == wanted ? 2 : section.flags & SHF_EXECINSTR ? 1 : 0;
+    };
+    for (const Section* section : sections)
+        if (in_file(*section) && !(section->flags & SHF_TLS) && section->address
+            && file.file_offset(Vaddr(section->address)) && (!start || rank(*section) > rank(*start)))
+            start = section;
+    if (!start)
+        return {};
+    return Place{start->address, 0};
+}
+
+// Where a lost .stapsdt.base was, by what the notes of sites say, or a place that may be called so: any address does, if notes
 // and section agree on it, since tracers add the difference. Empty: nothing needs it, or nothing is loaded.
 std::optional<Section> lost_base(const Image& file, const std::vector<const Section*>& stapsdt_sections,
                                  const SiteLookup& sites)
@@ -657,22 +706,19 @@ std::optional<Section> lost_base(const Image& file, const std::vector<const Sect
         }
     if (bases.empty())
         return {};
+    // 0: the linker dropped the section, and the notes' reference to it. objcopy -R shortens a segment that ended there.
+    const auto place = free_place(file, bases.size() == 1 ? *bases.begin() : 0);
+    const auto offset = place ? file.file_offset(Vaddr(place->address)) : std::nullopt;
+    if (!offset)
+        return {};
     Section base;
     base.name = base_section;
     base.type = SHT_PROGBITS;
     base.flags = SHF_ALLOC;
-    base.size = base.align = 1;
-    // 0: the linker dropped the section, and the notes' reference to it. objcopy -R shortens a segment that ended there.
-    if (bases.size() == 1 && *bases.begin() != 0 && file.file_offset(Vaddr(*bases.begin())))
-        base.address = *bases.begin();
-    for (const Section& section : file.sections())
-        if (!base.address && loaded(section) && in_file(section) && section.size > 0
-            && file.file_offset(Vaddr(section.address)))
-            base.address = section.address;
-    const auto offset = file.file_offset(Vaddr(base.address));
-    if (!base.address || !offset)
-        return {};
+    base.align = 1;
+    base.address = place->address;
     base.offset = offset->value;
+    base.size = place->size;
     return base;
 }
 

@@ -203,7 +203,39 @@ fastsdt-index based | matches 'the base of 1 probe corrected' || fail "the base 
 expect "all bases agree" "$(readelf -nW based | sed -n 's/.*Base: \([^,]*\),.*/\1/p' | sort -u | wc -l)" 1
 expect "pc unchanged" "$(readelf -nW based | sed -n 's/.*Location: \(0x[0-9a-f]*\),.*/\1/p' | sed -n 1p)" "$pc"
 
-# A lost .stapsdt.base: there is one again, where the notes say, and gdb shows the probes.
+# A lost .stapsdt.base: there is one again, where the notes say, and gdb shows the probes. No header lies over bytes of another
+# section: strip would move that section, and the program would not run.
+cat >loaded.py <<'E'
+import struct, sys
+seen = {}
+for path in sys.argv[1:]: # addresses and bytes of what is loaded, without the headers, which say where the sections are
+    data = open(path, "rb").read()
+    at, = struct.unpack_from("<Q", data, 32)
+    count, = struct.unpack_from("<H", data, 56)
+    loaded = []
+    for i in range(count):
+        kind, flags, offset, address, _, size, memory, _ = struct.unpack_from("<IIQQQQQQ", data, at + 56 * i)
+        headers = 0 if offset else min(size, 64 + 56 * count)
+        if kind == 1: # PT_LOAD
+            loaded.append((address, size, memory, flags, data[offset + headers:offset + size]))
+    seen[path] = loaded
+first = sys.argv[1]
+print(*(path for path in seen if not seen[path] or seen[path] != seen[first]))
+E
+probes_at() { readelf -SnW "$1" | sed -n 's/.*\(Location: .* Base: .*\),.*/\1/p; /Name: [a-z]/p; s/.*\( \.stapsdt\.base \+[A-Z]* *[0-9a-f]*\).*/\1/p'; }
+stripped() { # FILE WHAT: what is loaded stays as it is, and the probes
+    local tool copies="" n=0
+    probes_at "$1" >probes
+    for tool in strip "strip -g" objcopy "llvm-strip -g" llvm-objcopy eu-strip; do
+        have "${tool%% *}" || continue
+        n=$((n + 1)) && cp "$1" thin.$n && copies="$copies thin.$n"
+        $tool thin.$n >thin.log 2>&1 || fail "$2: $tool: $(cat thin.log)"
+        expect "$2: $tool says" "$(cat thin.log)" ""
+        probes_at thin.$n | cmp - probes || fail "$2: $tool changes the probes"
+        ./thin.$n || fail "$2: does not run after $tool"
+    done
+    expect "$2: other bytes are loaded after strip or objcopy" "$(python3 loaded.py "$1" $copies)" ""
+}
 lost() { # FILE WHAT: repaired; gdb lists as many probes as readelf
     fastsdt-index "$1" >out || fail "$2: $(cat out)"
     grep -q '.stapsdt.base restored' out || fail "$2: not restored: $(cat out)"
@@ -214,6 +246,7 @@ lost() { # FILE WHAT: repaired; gdb lists as many probes as readelf
         "$(readelf -nW "$1" | grep -c 'Provider: ')"
     fastsdt-check --fail-on error "$1" >out || fail "$2: $(cat out)"
     "./$1" || fail "$2: does not run"
+    stripped "$1" "$2"
     cp "$1" again && fastsdt-index again | matches 'nothing to do' || fail "$2: a second run changes something"
 }
 gcc -O2 app.c -o whole
@@ -240,9 +273,12 @@ lost zero "section removed and bases 0"
 # The segment ended with it, and objcopy made the segment shorter: the notes' base is in no segment any more (mold, lld).
 bases() { readelf -nW "$1" | grep -o 'Base: [^,]*' | sort -u; }
 shorter=0
+mkdir -p with-lld # gcc knows no -fuse-ld=lld-19
+lld=$(newest ld.lld)
+! have "$lld" || ln -sf "$(command -v "$lld")" with-lld/ld.lld
 for linker in bfd gold lld mold; do
     for kind in -pie -no-pie; do
-        gcc -O2 $kind -fPIE -fuse-ld=$linker app.c -o "whole.$linker$kind" 2>errors || continue
+        gcc -O2 $kind -fPIE -B"$PWD/with-lld/" -fuse-ld=$linker app.c -o "whole.$linker$kind" 2>errors || continue
         objcopy -R .stapsdt.base "whole.$linker$kind" "short.$linker$kind"
         lost "short.$linker$kind" "$linker $kind, section removed"
         readelf -nW "whole.$linker$kind" | sed -n 's/.*\(Location: [^,]*\),.*/\1/p' | sort >before
@@ -252,6 +288,12 @@ for linker in bfd gold lld mold; do
     done
 done
 ! have mold || [ $shorter -gt 0 ] || fail "no linker's segment ended with .stapsdt.base"
+# lld drops it because a script says so, and writes base 0.
+echo 'SECTIONS { /DISCARD/ : { *(.stapsdt.base) } } INSERT AFTER .text;' >drop.ld
+for kind in -pie -no-pie; do
+    gcc -O2 $kind -fPIE -B"$PWD/with-lld/" -fuse-ld=lld -Wl,-T,drop.ld app.c -o "dropped$kind" 2>errors || continue
+    lost "dropped$kind" "lld $kind, dropped by a script"
+done
 # Beside a note of another base whose code is gone: all in one run, lost() tries a second one.
 gcc -O2 app.c -o beside
 objcopy -O binary --only-section=.note.stapsdt --set-section-flags .note.stapsdt=alloc beside notes.bin
@@ -265,7 +307,7 @@ E
 objcopy --update-section .note.stapsdt=notes.bin -R .stapsdt.base beside
 lost beside "a dangling note of another base"
 expect "what is left beside it" "$(readelf -nW beside | grep -c 'Provider: ')" 3
-# Nothing is loaded but the text: the name is given to a byte of it, and the probes stand in an executable section all the same.
+# Nothing is loaded but the text: the name is given to its begin, without a byte, and the probes stand in an executable section.
 cat >bare.c <<'E'
 #include "probe.h"
 void _start(void) { PROBE("one"); PROBE("two"); __asm__ volatile("syscall" : : "a"(60), "D"(0)); }
@@ -274,6 +316,7 @@ gcc -O2 -fno-asynchronous-unwind-tables -fno-ident -fcf-protection=none -nostdli
 objcopy -R .stapsdt.base bare
 lost bare "only text is loaded"
 expect "what is left of it" "$(readelf -nW bare | grep -c 'Provider: ')" 2
+expect "begin of the text" "$(readelf -SW bare | sed -n 's/.* \.\(text\|stapsdt\.base\) *PROGBITS *\([0-9a-f]*\) .*/\2/p' | uniq | wc -l)" 1
 # A note that is there twice but for its base, which is wrong in one: they are the same once that is corrected.
 cat >almost.c <<'E'
 #include "probe.h"
