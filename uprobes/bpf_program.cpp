@@ -26,13 +26,17 @@ namespace {
 
 using A = BpfAssembler;
 
-// Whether the kernel takes a program of these instructions.
+// Whether the kernel takes a program of these instructions. What it does not know is EINVAL to it; for all else nobody can tell.
 bool takes(const std::function<void(A&)>& instructions)
 {
     A a;
     instructions(a);
     a.leave();
-    return bool(a.load_program({}, "fastsdt_ask"));
+    if (a.load_program({}, "fastsdt_ask"))
+        return true;
+    if (errno != EINVAL)
+        throw Unusable(Error::of_system(errno, "BPF program"));
+    return false;
 }
 
 bool has_rings()
@@ -42,6 +46,8 @@ bool has_rings()
                           size_t(1) << 16); // a multiple of every page's size
         return true;
     } catch (const Unusable&) {
+        if (errno != EINVAL)
+            throw;
         return false;
     }
 }

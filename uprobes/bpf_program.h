@@ -56,7 +56,7 @@ Descriptor load_empty_uprobe_program();
 struct BpfFeatures {
     bool rings = false;   ///< BPF_MAP_TYPE_RINGBUF: Linux 5.8
     bool cookies = false; ///< bpf_get_attach_cookie(): Linux 5.15
-    /// BPF_CMPXCHG: Linux 5.12. Without them no program can take the processor from another one either: a uprobe's runs with preemption off
+    /// BPF_CMPXCHG: Linux 5.12. Kernels without it run uprobe programs with preemption off
     /// (__uprobe_perf_func() in kernel/trace/trace_uprobe.c).
     bool exchanges = false;
 };

@@ -102,7 +102,7 @@ void Maker::ask(Value what)
         a_.load(BPF_DW, A::r3, A::r6, offset_of_goroutine());
         a_.add(A::r3, int32_t(site_.goroutine));
         return read_word(sizeof(uint64_t), false);
-    case Value::caller:
+    case Value::executor:
     case Value::depth: break; // of what is recorded in the process
     case Value::retval: check_result(site_); return a_.load(BPF_DW, A::r0, A::r6, offset_of_result());
     case Value::arg: // and all below are no numbers that lower() asks for
@@ -186,8 +186,12 @@ void Maker::perform(const ir::Frames&)
 
 void Maker::perform(const ir::Signal& op)
 {
+    const auto sent = a_.label();
     fetch(A::r1, op.a);
     a_.call(BPF_FUNC_send_signal);
+    a_.jump_if(BPF_JEQ, A::r0, 0, sent);
+    count(offsetof(Counters, dropped)); // there is no such signal, or the process may not get it
+    a_.bind(sent);
 }
 
 void Maker::perform(const ir::Unary& op)

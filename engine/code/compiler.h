@@ -136,7 +136,7 @@ protected:
     /// What is at the address Role::result, up to 8 bytes: to Role::result, or jumps to unread_. Nothing there is 0.
     virtual void read_memory(size_t bytes, bool is_signed) = 0;
     virtual void register_value(unsigned number, Role to) = 0; ///< at the site: Value::reg
-    virtual void goroutine(uint32_t offset, Role to) = 0;      ///< what is so far into Go's g
+    virtual void load_from_g(uint32_t offset, Role to) = 0;    ///< the word so far into Go's g
     virtual void program_stack(Role to) = 0;                   ///< at the site
     virtual void processor(bool node) = 0; ///< its number, or its node's: to Role::result; throws Refusal
     virtual void nanoseconds() = 0;        ///< to Role::result
@@ -237,7 +237,7 @@ protected:
     size_t next_branch() const;
     void read_clock(); ///< to Role::result
     void go_thread_id();
-    void go_caller();
+    void go_executor();
     void go_depth();
     void random_number();
     size_t offset_of(const ir::Place& place) const; ///< in the frame

@@ -52,11 +52,14 @@ protected:
             as_.move(to, from);
     }
 
-    /// Go keeps it in a register, wherever its functions are entered and left.
-    void goroutine(uint32_t offset, Role to) final
+    /// Go keeps g in a register, wherever its functions are entered and left. It is 0 where a thread has none any more: then 0.
+    void load_from_g(uint32_t offset, Role to) final
     {
+        const auto none = label();
         program_register(Processor::goroutine, reg(to));
+        jump_if_zero(to, none);
         as_.load(reg(to), Memory{.base = reg(to), .displacement = int64_t(offset)});
+        bind(none);
     }
 
     void program_stack(Role to) final { program_register(Processor::stack, reg(to)); }

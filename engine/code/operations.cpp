@@ -46,7 +46,7 @@ bool Compiler::is_leaf(const ir::Operation& operation) const
     case Value::goroutine:
     case Value::cgroup:
     case Value::start: return true;
-    case Value::caller:
+    case Value::executor:
     case Value::depth: return !site_->goroutine;
     case Value::nsecs:
     case Value::random:
@@ -108,9 +108,9 @@ void Compiler::leaf(Value what, Role to)
     case Value::goroutine:
         if (!site_->goroutine)
             throw Refusal({State::no_goroutine});
-        return goroutine(site_->goroutine, to);
+        return load_from_g(site_->goroutine, to);
     case Value::cgroup: throw Refusal({State::only_in_kernel, 0, "cgroup"});
-    case Value::caller:
+    case Value::executor:
     case Value::depth: return constant(to, 0);
     case Value::arg:
     case Value::str_arg:
@@ -353,12 +353,12 @@ void Compiler::perform(const ir::Ask& op)
     case Value::goroutine:
     case Value::cgroup:
     case Value::start: leaf(op.what, Role::result); break;
-    case Value::caller:
+    case Value::executor:
     case Value::depth:
         if (!site_->goroutine)
             leaf(op.what, Role::result);
-        else if (op.what == Value::caller)
-            go_caller();
+        else if (op.what == Value::executor)
+            go_executor();
         else
             go_depth();
         break;
@@ -377,7 +377,7 @@ void Compiler::perform(const ir::Ask& op)
 void Compiler::go_thread_id()
 {
     const auto unknown = label(), done = label();
-    goroutine(go_m, Role::result);
+    load_from_g(go_m, Role::result);
     jump_if_zero(Role::result, unknown);
     load(Role::result, {Role::result, site_->go_thread});
     jump_if_zero(Role::result, unknown);
@@ -388,12 +388,12 @@ void Compiler::go_thread_id()
 }
 
 // Threads do the runtime's own work on stacks that are no goroutine's: one for the scheduler, one for signals.
-void Compiler::go_caller()
+void Compiler::go_executor()
 {
     const auto done = label();
-    goroutine(site_->goroutine, Role::result);
+    load_from_g(site_->goroutine, Role::result);
     jump_if_zero(Role::result, done, false);
-    goroutine(go_stack_top, Role::result);
+    load_from_g(go_stack_top, Role::result);
     compute(Operator::bit_or, int64_t(go_stack_bit));
     bind(done);
 }
@@ -401,7 +401,7 @@ void Compiler::go_caller()
 // A stack that grows is copied, and all distances from its top stay.
 void Compiler::go_depth()
 {
-    goroutine(go_stack_top, Role::result);
+    load_from_g(go_stack_top, Role::result);
     program_stack(Role::second);
     binary(Operator::subtract);
 }

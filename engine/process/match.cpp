@@ -382,6 +382,9 @@ void Matcher::match(const LiveFile& file, std::map<Key, Site>& sites, size_t cla
                 site.function = names_.number_of(shown_name(live.name));
             site.arguments = live.arguments;
             site.argument_names = live.argument_names;
+            site.go = live.go;
+            site.goroutine = live.goroutine;
+            site.go_thread = live.go_thread;
             site.probe = number_of(probe, file, site);
             site.address = live.runtime.value;
             site.load_bias = live.runtime.value - live.address.value;
@@ -389,9 +392,6 @@ void Matcher::match(const LiveFile& file, std::map<Key, Site>& sites, size_t cla
             site.stack_bytes = live.stack_bytes;
             if (live.exit && !live.tail_call)
                 site.result = live.result;
-            site.go = live.go;
-            site.goroutine = live.goroutine;
-            site.go_thread = live.go_thread;
             site.once = live.once ? live.once.value + site.load_bias : 0;
             if (live.all_exits) {
                 site.all_exits.emplace();

@@ -97,12 +97,12 @@ enum class Value {
     random,    ///< 32 bits
     cgroup,    ///< the number of the process's control group
     goroutine, ///< the number of a Go program's
-    caller, ///< the same; where a thread of Go's executes for no goroutine go_stack_bit and on which stack. 0: it is no function of Go
+    executor, ///< the same; where a thread of Go's executes for no goroutine go_stack_bit and on which stack. 0: it is no function of Go
     depth, ///< how far below the top of its stack a function of Go was called, wherever that stack is meanwhile. 0: it is none
     start ///< when the script began: what `elapsed` counts from. No script can say these last three
 };
 
-/// Value::caller that is no goroutine's number: the address of the stack's top, with this bit.
+/// Value::executor that is no goroutine's number: the address of the stack's top, with this bit.
 inline constexpr uint64_t go_stack_bit = uint64_t{1} << 63;
 
 /// Expression::argument of Value::reg: the site's address.

@@ -127,8 +127,10 @@ Obstacle GoWindows::read(uint64_t function, Body& body) const
     const auto is_assembly = [](std::string_view name) { return name.ends_with(".abi0"); };
     const auto overlaps = [&](const GoRange& range) { return function < range.end && range.start < body.end(); };
     const auto& aliases = body.function->aliases;
-    // Assembly may have anything in r14.
-    if (is_assembly(body.function->name) || std::any_of(aliases.begin(), aliases.end(), is_assembly)
+    // Assembly may have anything in r14. This one leaves with none there: until Go 1.20, from where on it has no check either.
+    const auto drops_thread = [](std::string_view name) { return name == "runtime.dropm"; };
+    if (drops_thread(body.function->name) || std::any_of(aliases.begin(), aliases.end(), drops_thread)
+        || is_assembly(body.function->name) || std::any_of(aliases.begin(), aliases.end(), is_assembly)
         || overlaps(runtime_->hashed)
         || std::any_of(runtime_->preemption.begin(), runtime_->preemption.end(), overlaps))
         return Obstacle::special;

@@ -108,6 +108,13 @@ assert sorted(value for _, value in seen) == sorted(values + [v for v in values 
 assert all(name.startswith("goroutine ") for name, _ in seen), seen
 END
 
+# ---- Who pairs by thread says so: here nothing names the program before the shell executes it. Where a word of the COMMAND does, that is known.
+status=0
+fastsdt-trace functions --functions main.pass -- sh -c './goes 5; true' >out 2>err || status=$?
+expect "a program that nothing names" "$status $(grep -c 'paired by thread' err)" "1 1"
+fastsdt-trace functions --functions main.pass -- env A=1 ./goes 5 >out 2>err || fail "behind env: $(cat err)"
+expect "behind env ($(cat err))" "$(awk '$NF == "main.pass" { print $1 }' out) $(grep -c 'paired by thread' err)" "41 0"
+
 # ---- The runtime's own work is on threads. Functions that never return there, since the scheduler goes on somewhere else, end with the next one.
 functions --functions 'runtime.*' -- ./goes 3
 python3 - <<'END' || fail "the runtime's own functions"

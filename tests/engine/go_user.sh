@@ -82,6 +82,38 @@ grep -q '^@\[12345\]: ' "$here/out" || fail "str() of a string: $(cat "$here/out
 trace 0 -e 'uprobe:./strconv.test:* { @in = count(); } uretprobe:./strconv.test:* { @out = count(); }' -- ./strconv.test -test.short
 grep -qx PASS "$here/out" || fail "strconv: $(cat "$here/out" "$here/err")"
 
+# A thread of C's calls Go: at its end it has no g any more (runtime.dropm, which has a check of its stack until Go 1.20).
+if [ -d c ] || [ -d "$here/c" ]; then
+    mkdir -p "$here/calls"
+    cat >"$here/calls/calls.go" <<'END'
+package main
+
+/*
+#include <pthread.h>
+extern void counts(int);
+static void* run(void* unused) { for (int i = 0; i < 3; i++) counts(i); return unused; }
+static void calls(void) { pthread_t thread; pthread_create(&thread, 0, run, 0); pthread_join(thread, 0); }
+*/
+import "C"
+
+var counted int
+
+//export counts
+func counts(i C.int) { counted += int(i) }
+
+func main() {
+	for i := 0; i < 50; i++ {
+		C.calls()
+	}
+	println("counted", counted)
+}
+END
+    (cd "$here/calls" && CGO_ENABLED=1 go build -o ../back calls.go) || fail "go cannot build calls from C"
+    cp "$here/back" .
+    trace 0 --read-memory functions --functions 'runtime.*' -- ./back
+    grep -qx 'counted 150' "$here/err" || fail "calls from C: $(cat "$here/err")"
+fi
+
 # ---- What is not armed, and why.
 trace 1 -e 'uprobe:./goes:main.element { @ = count(); }' -- ./goes 1
 grep -q 'without a check of its stack' "$here/out" || fail "a function without a check: $(cat "$here/out")"

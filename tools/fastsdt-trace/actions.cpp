@@ -159,7 +159,7 @@ std::optional<uint64_t> Actions::ask(engine::Value what)
     case Value::function:
     case Value::goroutine:
     case Value::cgroup:
-    case Value::caller:
+    case Value::executor:
     case Value::depth:
     case Value::retval:
     case Value::stack:

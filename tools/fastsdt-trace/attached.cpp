@@ -235,8 +235,11 @@ void Attached::look()
     }
     // Nor of what is unmapped, or happens on a processor that was switched on since: so the maps are read from time to time all the same.
     const bool told = !changed_ && ++quiet_looks_ % seldom != 0;
-    if (!executed_ && !(told && sleeps(slept_at_news_)) && attempt([&] { news(false, told); }))
-        changed_ = false;
+    if (!executed_ && !(told && sleeps(slept_at_news_))) {
+        changed_ = !attempt([&] { news(false, told); }) && changed_;
+        if (behind_)
+            slept_at_news_ = {}; // it was refused, and is tried again
+    }
     attempt([&] { session_->follow_stack(); });
     attempt([&] { session_->free_slots(); });
     attempt([&] { look_for_forks(false); });
@@ -258,7 +261,8 @@ void Attached::verify(bool sleepers)
 {
     if (over_)
         return;
-    if (only_forks_ || executed_ || (!sleepers && sleeps(slept_at_sites_))) {
+    const bool waits = behind_ || std::ranges::count(waited_, true);
+    if (only_forks_ || executed_ || (!sleepers && !waits && sleeps(slept_at_sites_))) {
         attempt([&] { session_->keep_time(); });
         return;
     }

@@ -162,7 +162,7 @@ std::string return_probe_obstacle(const Options& options)
     if (files.empty())
         return {};
     const bool is_go =
-        std::ranges::any_of(files, [&](const std::string& file) { return caller_of(file, options) != "tid"; });
+        std::ranges::any_of(files, [&](const std::string& file) { return call_key(file, options) != "tid"; });
     const std::string why = is_go || options.return_probes ? why_no_return_probe(options, files) : std::string();
     if (why.empty() && !options.return_probes)
         return "a uretprobe of bpftrace replaces return addresses, which ends Go programs, programs that throw through "

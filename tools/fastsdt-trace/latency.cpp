@@ -89,9 +89,10 @@ bool is_go(const std::string& file, const Options& options)
 {
     bool go = false;
     try {
-        Image::each(
-            engine::resolve(file.empty() ? program_of(options) : file),
-            [&](const Image& image) { go = is_go_program(image); }, [](const Error&) {});
+        const std::string path = engine::resolve(file.empty() ? program_of(options) : file);
+        std::error_code error;
+        if (std::filesystem::is_regular_file(path, error)) // and no pipe, which might have no writer
+            Image::each(path, [&](const Image& image) { go = is_go_program(image); }, [](const Error&) {});
     } catch (const Unusable&) {
         // no program is named, or what is wrong with it is said when it is traced
     }
@@ -100,20 +101,25 @@ bool is_go(const std::string& file, const Options& options)
 
 } // namespace
 
+// Wrong where a COMMAND executes a program that it names nowhere: the recorder says so then.
 bool may_be_go(const engine::Script& script, const Options& options)
 {
-    bool go = options.pids.size() > 1
-        ? std::ranges::any_of(options.pids, [&](pid_t pid) { return is_go(fmt::format("/proc/{}/exe", pid), options); })
-        : is_go({}, options);
+    const Selection& selection = options.selection;
+    if (selection.exes.empty() && !selection.empty())
+        return true; // nobody knows who that will be
+    std::vector<std::string> files = selection.exes;
+    files.emplace_back();                                                      // the program
+    files.insert(files.end(), options.command.begin(), options.command.end()); // of env, nice, timeout it is a word
+    for (const pid_t pid : options.pids)
+        files.push_back(fmt::format("/proc/{}/exe", pid));
     for (const engine::Clause& clause : script.clauses)
-        go = go || std::ranges::any_of(clause.probes, [&](const engine::Probe& probe) {
-                 return probe.has_sites() && !probe.file.empty() && !engine::is_pattern(probe.file)
-                     && is_go(probe.file, options);
-             });
-    return go;
+        for (const engine::Probe& probe : clause.probes)
+            if (probe.has_sites() && !probe.file.empty() && !engine::is_pattern(probe.file))
+                files.push_back(probe.file);
+    return std::ranges::any_of(files, [&](const std::string& file) { return is_go(file, options); });
 }
 
-std::string caller_of(const std::string& file, const Options& options)
+std::string call_key(const std::string& file, const Options& options)
 {
     return !is_go(file, options) ? "tid" : engine::own_machine.arch == Arch::arm64 ? "reg(\"r28\")" : "reg(\"r14\")";
 }
@@ -172,7 +178,7 @@ std::string latency_script(const std::vector<std::string>& places, const Options
 {
     std::string start, end;
     const size_t colon = places.size() == 1 ? places[0].find(':') : places[0].npos;
-    const std::string key = caller_of(colon == places[0].npos ? std::string() : places[0].substr(0, colon), options);
+    const std::string key = call_key(colon == places[0].npos ? std::string() : places[0].substr(0, colon), options);
     if (places.size() == 1) {
         start = "uprobe:" + function_place(places[0], "latency");
         end = "uretprobe:" + function_place(places[0], "latency");

@@ -663,7 +663,7 @@ void check_options(Options& options, const Given& given)
         options.text = latency_script(given.places, options);
         options.name = "latency";
     } else if (is_top) {
-        options.text = top_script(*options.top, caller_of({}, options));
+        options.text = top_script(*options.top, call_key({}, options));
         options.name = "top";
     } else if (is_generated) {
         options.text = timeline_script(*options.timeline);

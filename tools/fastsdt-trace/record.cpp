@@ -162,7 +162,7 @@ void complete_script(engine::Script& script, const Options& options)
             if (options.follows())
                 first.push_back(value_of(Value::pid));
             if (has_go)
-                for (const Value value : {Value::caller, Value::depth})
+                for (const Value value : {Value::executor, Value::depth})
                     first.push_back(value_of(value));
             statement.values.insert(statement.values.begin(), first.begin(), first.end());
         });
@@ -173,12 +173,12 @@ void complete_script(engine::Script& script, const Options& options)
 
 Recorder::Recorder(const Options& options, const engine::Script& script, const engine::ProbeNames& names)
     : options_(options), script_(script), names_(names), says_pid_(options.follows()),
-      says_caller_(uses(script, Value::caller)), own_values_(2 + (says_pid_ ? 1 : 0) + (says_caller_ ? 2 : 0)),
+      says_executor_(uses(script, Value::executor)), own_values_(2 + (says_pid_ ? 1 : 0) + (says_executor_ ? 2 : 0)),
       since_(clock_ns(CLOCK_REALTIME)), asleep_(asleep()), known_(script.statements)
 {
     if (!options.timeline->folder.empty())
         ctf_.emplace(options.timeline->folder, !options.timeline->page.empty());
-    if (options.timeline->table || says_caller_) // which knows what a panic has left
+    if (options.timeline->table || says_executor_) // which knows what a panic has left
         calls_.emplace();
 }
 
@@ -220,6 +220,7 @@ const Recorder::Class& Recorder::fresh_class(const Statement& statement, size_t 
                                                        : "uretprobe:" + shown_name(site.name),
                  names_.names()[probe], fields_of(statement, site)};
     found.kind = site.kind;
+    unpaired_ = unpaired_ || (site.go && !says_executor_ && site.kind != Probe::Kind::usdt);
     found.tells_end = site.kind != Probe::Kind::entry || tells_ends(site);
     if (!found.tells_end)
         one.probe.insert(0, without_end);
@@ -343,7 +344,7 @@ bool Recorder::take(pid_t process, const Statement& statement, std::span<const s
     Number number{process, says_pid_ ? static_cast<int32_t>(word(record, Ring::values + 16)) : process,
                   static_cast<int32_t>(word(record, Ring::values + 8)), 0};
     CallTable::Place place;
-    if (says_caller_) {
+    if (says_executor_) {
         const size_t at = Ring::values + (says_pid_ ? 24 : 16);
         const uint64_t caller = word(record, at);
         place = {caller & engine::go_stack_bit ? caller : 0, word(record, at + 8)};
@@ -581,6 +582,9 @@ void Recorder::finish(std::ostream& out)
             tell(fmt::format("{} left out: what entered there was not recorded",
                              plural(count, "exit was", "exits were")));
     }
+    if (unpaired_)
+        say("calls of Go functions are paired by thread, which is wrong where a goroutine goes on on another: name the "
+            "program's file, as --exe FILE, -p PID or in FILE:FUNCTION");
     if (left_out_)
         say(fmt::format(
             "{} left out: there are more threads and goroutines than {}, or the process wrote over what it recorded",

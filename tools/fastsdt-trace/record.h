@@ -48,7 +48,7 @@ public:
     void keep();
 
     uint64_t events() const { return events_; }
-    bool whole() const { return left_out_ == 0; }
+    bool whole() const { return left_out_ == 0 && !unpaired_; }
     const std::string& failure() const { return failure_; } ///< why nothing more is written; empty: it is
     /// After the last event. Prints the table, and says what calls lack. Throws Unusable.
     void finish(std::ostream& out);
@@ -116,7 +116,7 @@ private:
     const Options& options_;
     const engine::Script& script_;
     const engine::ProbeNames& names_;
-    const bool says_pid_, says_caller_;
+    const bool says_pid_, says_executor_;
     const size_t own_values_; ///< that each record has before the script's
     const engine::Moment begin_ = engine::read_clocks();
     const int64_t since_;  // 1970, in ns
@@ -138,6 +138,7 @@ private:
     std::vector<CtfClass> classes_;
     std::map<CtfClass, size_t> numbers_; // of them
     uint64_t events_ = 0, left_out_ = 0, kept_events_ = 0;
+    bool unpaired_ = false; ///< calls of Go were taken for their thread's
     size_t goroutines_ = 0; // that have streams
     std::chrono::steady_clock::time_point kept_ = std::chrono::steady_clock::now();
     std::string failure_;

@@ -655,7 +655,7 @@ private:
         case Value::symbol:
         case Value::goroutine:
         case Value::cgroup:
-        case Value::caller:
+        case Value::executor:
         case Value::depth:
             if (!clause.has_sites())
                 kernel_only(e.where, "it belongs to probes of programs here");

@@ -17,7 +17,9 @@
 #include <cstring>
 #include <ctime>
 #include <iterator>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/sysinfo.h>
 
 namespace fastsdt::engine {
@@ -54,10 +56,14 @@ Expression network_address(const Expression& text)
 Expression number_of_group(const Expression& folder)
 {
     struct stat group{};
-    if (stat(folder.text.c_str(), &group) != 0)
+    struct statfs system{};
+    if (stat(folder.text.c_str(), &group) != 0 || statfs(folder.text.c_str(), &system) != 0)
         fail(folder.where, fmt::format("{}: {}", folder.text, std::strerror(errno)));
-    if (!S_ISDIR(group.st_mode))
-        fail(folder.where, fmt::format("{} is no folder: cgroupid(\"/sys/fs/cgroup/GROUP\")", folder.text));
+    if (!S_ISDIR(group.st_mode) || system.f_type != CGROUP2_SUPER_MAGIC)
+        fail(folder.where,
+             fmt::format("{} is no control group of version 2, which cgroup tells: "
+                         "cgroupid(\"/sys/fs/cgroup/GROUP\")",
+                         folder.text));
     return number_of(int64_t(group.st_ino), folder.where);
 }
 
