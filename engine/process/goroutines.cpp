@@ -14,6 +14,7 @@
 
 #include "elf/image.h"
 #include "proc/memory.h"
+#include "proc/threads.h"
 
 #include <algorithm>
 #include <cstring>
@@ -123,9 +124,10 @@ bool Goroutines::prepare()
     pieces_.clear();
     if (!read_pointers())
         return false;
-    // The first one is number 1: if that is not there, nothing is where we think. A program that has just been started has none.
+    // The first one is number 1: if that is not there, nothing is where we think. Only a program that has just been started has none, and one thread.
     return pointers_.empty()
-        || value_at<uint64_t>(view_->memory().get(), pointers_.front() + runtime_.number) == uint64_t{1};
+        ? living_threads(view_->pid()).size() == 1
+        : value_at<uint64_t>(view_->memory().get(), pointers_.front() + runtime_.number) == uint64_t{1};
 }
 
 // False: they cannot be read, or one of them has what none has.
