@@ -105,13 +105,11 @@ public:
         for (const auto& [at, to] : words_.relocations())
             if (to == table && fits(at))
                 return;
-        for (const Section& section : image.sections())
-            if (section.name == ".go.module" || section.name == ".noptrdata" || section.name == ".data") {
-                const Bytes bytes = image.raw_contents(section);
-                for (size_t at = 0; at + sizeof(uint64_t) <= bytes.size(); at += sizeof(uint64_t))
-                    if (load(&bytes[at], sizeof(uint64_t), false) == table && fits(section.address + at))
-                        return;
-            }
+        // In .go.module, or somewhere in the data, which fastsdt-index divides. Segments of a sound file do not overlap.
+        size_t left = image.file().size();
+        for (const Segment& segment : image.segments())
+            if (segment.writable && find(segment.address.value, table, left))
+                return;
     }
 
     /// Empty: there is no moduledata.
@@ -121,6 +119,17 @@ public:
     }
 
 private:
+    bool find(uint64_t begin, uint64_t table, size_t& left)
+    {
+        constexpr size_t word = sizeof(uint64_t);
+        Bytes bytes = image_.bytes_at(begin);
+        bytes = bytes.first(std::min(bytes.size(), left));
+        left -= bytes.size();
+        for (size_t at = -begin % word; at + word <= bytes.size(); at += word)
+            if (load(&bytes[at], word, false) == table && fits(begin + at))
+                return true;
+        return false;
+    }
     bool fits(uint64_t address)
     {
         found_ = address;
