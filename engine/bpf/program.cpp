@@ -194,7 +194,8 @@ std::string program_key(const Context& context, const Site& site, std::optional<
         key += name + ",";
     key += fmt::format("|{}", int(site.found.state == State::other_architecture));
     if (site.go)
-        key += fmt::format("go {} {}", int(*site.go), site.goroutine);
+        key += fmt::format("go {}", int(*site.go));
+    key += fmt::format("|{}", site.goroutine);
     const auto asks_which = [](const ir::Operation& operation) {
         const auto* const op = std::get_if<ir::Ask>(&operation);
         return op && (op->what == Value::probe || op->what == Value::function);

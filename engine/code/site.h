@@ -57,7 +57,7 @@ struct Site {
     uint64_t load_bias = 0;  ///< runtime address minus ELF vaddr, for operands like symbol(%rip)
     uint64_t semaphore = 0;  ///< of the semaphore; 0: none
     std::optional<GoAbi> go; ///< entry, exit: of a Go program
-    uint32_t goroutine = 0;  ///< and where g has its number; 0: not known
+    uint32_t goroutine = 0;  ///< there, and at probes of fastsdt-gen: where g has its number; 0: not known
     uint32_t go_thread = 0;  ///< and where m, a thread of Go's, has its id; 0: not known
     uint64_t once =
         0; ///< entry: runtime address of an instruction that is executed once a call, where the first is not; else 0

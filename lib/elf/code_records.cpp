@@ -13,6 +13,9 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
+constexpr std::string_view magic(code_record_magic, sizeof code_record_magic);
+constexpr size_t distance_at = magic.size() + 2;
+
 // The address that the instructions in front of the record load, since the linker fills in nothing else in code. `address`: of the record.
 std::optional<uint64_t> loaded_address(Arch arch, Bytes before, uint64_t address)
 {
@@ -51,7 +54,7 @@ CodeRecord read(const Image& image, Bytes code, size_t at, uint64_t section, siz
         return wrong("it runs over the end of its section");
     const bool big = image.encoding().big_endian;
     const std::byte* const head = rest.data() + sizeof code_record_magic;
-    const size_t size = load(head, 2, big), distance = std::to_integer<size_t>(head[2]);
+    const size_t size = load(head, 2, big), distance = std::to_integer<size_t>(rest[distance_at]);
     if (size < fixed || size > rest.size() || distance > at)
         return wrong("its sizes lead out of its section");
     length = size;
@@ -100,9 +103,8 @@ CodeRecord read(const Image& image, Bytes code, size_t at, uint64_t section, siz
 std::vector<CodeRecord> code_records(const Image& image)
 {
     std::vector<CodeRecord> records;
-    constexpr std::string_view magic(code_record_magic, sizeof code_record_magic);
     for (const Section& section : image.sections()) {
-        if (!(section.flags & SHF_EXECINSTR))
+        if (!(section.flags & SHF_EXECINSTR) || !(section.flags & SHF_ALLOC))
             continue;
         const Bytes code = image.raw_contents(section);
         const std::string_view text(reinterpret_cast<const char*>(code.data()), code.size());
@@ -115,6 +117,17 @@ std::vector<CodeRecord> code_records(const Image& image)
     std::sort(records.begin(), records.end(),
               [](const CodeRecord& a, const CodeRecord& b) { return a.address < b.address; });
     return records;
+}
+
+bool has_code_record(const Image& image, uint64_t site)
+{
+    constexpr size_t farthest = UINT8_MAX;
+    const Bytes code = image.bytes_at(site);
+    const std::string_view text(reinterpret_cast<const char*>(code.data()),
+                                std::min(code.size(), farthest + distance_at + 1));
+    const size_t at = text.find(magic);
+    return image.executable_at(site) && at != text.npos && text.size() - at > distance_at
+        && std::to_integer<size_t>(code[at + distance_at]) == at;
 }
 
 } // namespace fastsdt

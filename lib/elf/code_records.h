@@ -28,4 +28,7 @@ struct CodeRecord {
 /// Of a linked file, by ascending address.
 std::vector<CodeRecord> code_records(const Image& image);
 
+/// What begins a record stands behind that address, as far from it as the record says.
+bool has_code_record(const Image& image, uint64_t site);
+
 } // namespace fastsdt

@@ -24,6 +24,7 @@
 #include "proc/text.h"
 #include "proc/threads.h"
 #include "base/layouts.h"
+#include "elf/code_records.h"
 #include "elf/go_table.h"
 #include "elf/return_probes.h"
 #include "live/movable_cache.h"
@@ -46,6 +47,35 @@
 
 namespace fastsdt {
 namespace {
+
+// Where Go's code is, and who executes it. In C code the register of g has anything, and a stub that reads memory by it ends the program: so only what is
+// known to be Go's gets offsets.
+class GoCodeOffsets {
+public:
+    explicit GoCodeOffsets(const Image& image)
+    {
+        if (!is_go_program(image))
+            return;
+        if (const auto text = go_text(image)) {
+            code_ = {text->first, text->second};
+            offsets_ = go_offsets(image);
+        }
+    }
+    /// False: of another compiler, or nobody knows.
+    bool has(uint64_t address) const { return code_.has(address); }
+    bool is_known() const { return code_.start < code_.end; }
+    void set(LiveSite& site, uint64_t address) const
+    {
+        if (has(address)) {
+            site.goroutine = offsets_.number;
+            site.go_thread = offsets_.thread;
+        }
+    }
+
+private:
+    GoRange code_;
+    GoOffsets offsets_;
+};
 
 // Groups a file's mappings, which come by address, into modules: dlmopen() maps a file once for each name space. A
 // module begins with the file's first segment; its other segments are at the same distances as in the file. A copy
@@ -212,6 +242,7 @@ private:
         for (const Mapping* m : mappings)
             ranges.push_back(m->executable ? Cover::Range{m->offset, m->offset + (m->end - m->start)} : Cover::Range{});
         const Cover executable(ranges);
+        std::optional<GoCodeOffsets> go;
         for (const ProbeNote& probe : notes.probes) {
             LiveSite site;
             site.provider = probe.provider;
@@ -223,6 +254,11 @@ private:
                     site.argument_names = names->only_names();
             site.address = Vaddr(probe.address);
             site.semaphore = Vaddr(probe.semaphore);
+            if (has_code_record(image, probe.address)) { // by which its register of g has that
+                if (!go)
+                    go.emplace(image);
+                go->set(site, probe.address);
+            }
             look(image, mappings, executable, {probe.address, notes.site_at(probe.note_address)}, std::move(site),
                  file);
         }
@@ -300,12 +336,10 @@ private:
         std::optional<GoAbi> of_go;
         if (is_go_program(image))
             of_go = has_go_registers(image) ? GoAbi::registers : GoAbi::unknown;
-        const auto go_code_at = of_go ? go_text(image) : std::nullopt;
-        const GoOffsets offsets = of_go ? go_offsets(image) : GoOffsets();
+        const GoCodeOffsets offsets(image);
         // Its C functions are as everybody's.
         const auto go_at = [&](uint64_t address) {
-            const bool is_c = go_code_at && (address < go_code_at->first || address >= go_code_at->second);
-            return is_c ? std::nullopt : of_go;
+            return offsets.is_known() && !offsets.has(address) ? std::nullopt : of_go;
         };
         const auto set_names = [&](LiveSite& site, const Function& function, std::string_view name) {
             if (name.empty() || !texts.afford(name.size()))
@@ -327,14 +361,12 @@ private:
             if (recorded.contains(function.address))
                 continue;
             const std::optional<GoAbi> go = go_at(function.address);
-            const GoOffsets own = go ? offsets : GoOffsets(); // in C code the register of g has anything
             LiveSite site;
             if (set_names(site, function, unrecorded_->entry(file.path, function))) {
                 site.entry = site.exits = true; // exits are asked for by themselves
                 site.address = Vaddr(function.address);
                 site.go = go;
-                site.goroutine = own.number;
-                site.go_thread = own.thread;
+                offsets.set(site, function.address);
                 if (const uint64_t once = go ? go_code(image, function).entry : 0; once != function.address)
                     site.once = Vaddr(once);
                 place(std::move(site), windows.entry(function.address));
@@ -344,8 +376,7 @@ private:
                 continue;
             named.exit = true;
             named.go = go;
-            named.goroutine = own.number;
-            named.go_thread = own.thread;
+            offsets.set(named, function.address);
             const std::vector<Window> exits = windows.exits(function.address);
             const auto bad =
                 std::find_if(exits.begin(), exits.end(), [](const Window& w) { return w.obstacle != Obstacle::none; });

@@ -64,7 +64,7 @@ struct LiveSite {
     uint64_t offset = 0; ///< and how many bytes behind that it is; 0 where no function is known: `name` is the address
     std::string misplaced;   ///< no instruction begins there: what does. Then all else but `address` says nothing
     std::optional<GoAbi> go; ///< the function is of a Go program
-    uint32_t goroutine = 0;  ///< and where its g has its number; 0: not known
+    uint32_t goroutine = 0;  ///< there, and at sites with a record in code: where g has its number; 0: not known
     uint32_t go_thread = 0;  ///< and where its m has the thread's id; 0: not known
     Vaddr once;             ///< entries: an instruction that is executed once a call, unlike the first; 0: the first is
     uint8_t result = 0;     ///< exits: where the result is, FASTSDT_RESULT_*
