@@ -20,7 +20,8 @@
 namespace fastsdt {
 namespace {
 
-constexpr uint8_t cache_line = 6; // log2; every page has whole ones
+constexpr uint8_t cache_line = 6;        // log2; every page has whole ones
+constexpr uint64_t word = 4, marked = 1; // of a semaphore and of what is in front of it, which fastsdt-gen marks
 
 class Maker {
 public:
@@ -60,18 +61,26 @@ private:
             return a.site.operand < b.site.operand;
         };
         const auto [first_record, last_record] = std::minmax_element(records.begin(), records.end(), by_semaphore);
-        const uint64_t first = first_record->site.operand, behind = last_record->site.operand + 4, mark = first - 4;
-        const Section* const data = image_.section_at(mark);
-        made_.base = known_.base ? *known_.base : image_.section_at(records.front().site.address)->address;
-        if (image_.section(".probes") || !data || data->type != SHT_PROGBITS || behind > data->address + data->size)
+        const uint64_t first = first_record->site.operand, last = last_record->site.operand;
+        const Section *const data = image_.section_at(first),
+                             *const code = image_.section_at(records.front().site.address);
+        made_.base = known_.base.value_or(code ? code->address : 0);
+        if (image_.section(".probes") || !data || data->type != SHT_PROGBITS || data->flags != (SHF_ALLOC | SHF_WRITE)
+            || !std::ranges::all_of(records, [](const CodeRecord& one) { return one.site.operand % word == 0; }))
             return;
+        // Something stays in front, and all semaphores are in there.
+        const uint64_t in_front = known_.base ? 0 : word;
+        if (first - data->address <= in_front || data->size < word || last - data->address > data->size - word
+            || !(known_.base || has_mark(first - word)))
+            return;
+        const uint64_t mark = first - word, behind = last + word;
         const auto part = [&](std::string_view name, uint64_t from, uint64_t to) {
             Section section = *data;
             section.name = name;
             section.address = from;
             section.offset = data->offset + (from - data->address);
             section.size = to - from;
-            section.align = 4;
+            section.align = word;
             made_.parts.push_back(section);
         };
         made_.parts.push_back(*data);
@@ -83,6 +92,12 @@ private:
         part(".probes", first, behind);
         if (behind < data->address + data->size)
             part(".data.behind", behind, data->address + data->size);
+    }
+
+    bool has_mark(uint64_t address) const
+    {
+        const auto bytes = image_.bytes_at(address);
+        return bytes.size() >= word && load(bytes.data(), word, image_.encoding().big_endian) == marked;
     }
 
     const char* why_no_site(const CodeRecord& record) const
@@ -104,11 +119,11 @@ private:
         const ArgumentNames& names = record.names;
         ++made_.made;
         const bool big = image_.encoding().big_endian;
-        const size_t word = image_.encoding().address_size();
-        std::vector<std::byte> descriptor(3 * word);
-        store(&descriptor[0], word, record.site.address, big);
-        store(&descriptor[word], word, made_.base, big);
-        store(&descriptor[2 * word], word, record.site.operand, big);
+        const size_t size = image_.encoding().address_size();
+        std::vector<std::byte> descriptor(3 * size);
+        store(&descriptor[0], size, record.site.address, big);
+        store(&descriptor[size], size, made_.base, big);
+        store(&descriptor[2 * size], size, record.site.operand, big);
         for (const std::string_view text : {names.provider, names.name, record.arguments})
             add_text(descriptor, text);
         add_note(made_.stapsdt, "stapsdt", 3, descriptor);

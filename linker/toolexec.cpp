@@ -99,8 +99,8 @@ std::optional<std::string> output_of(char** arguments)
     return {};
 }
 
-// An executable or a library in which a record stands. Other systems' files and archives are not for this program, and a file without records stays as
-// the linker has made it.
+// An executable or a library in whose code a record stands: fastsdt-gen itself has what one begins with in its data. Other systems' files and archives
+// are not for this program, and a file without records stays as the linker has made it.
 bool has_records(const std::string& path)
 {
     const MappedFile file(path);
@@ -108,7 +108,13 @@ bool has_records(const std::string& path)
     if (!text.starts_with(std::string_view(ELFMAG, SELFMAG)) || text.size() < EI_NIDENT + 2)
         return false;
     const auto type = static_cast<unsigned char>(text[EI_NIDENT + (text[EI_DATA] == ELFDATA2MSB ? 1 : 0)]);
-    return (type == ET_EXEC || type == ET_DYN) && text.find({code_record_magic, sizeof code_record_magic}) != text.npos;
+    if ((type != ET_EXEC && type != ET_DYN)
+        || text.find({code_record_magic, sizeof code_record_magic}) == text.npos) // reads no file in vain
+        return false;
+    bool found = false;
+    const auto visit = [&](const Image& image) { found = !code_records(image).empty(); };
+    Image::each(path, file.bytes(), visit, [](const Error&) {});
+    return found;
 }
 
 } // namespace
