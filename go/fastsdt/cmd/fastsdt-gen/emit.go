@@ -136,7 +136,7 @@ var machines = []machine{
 
 func assembly(on machine, probes []probe) []byte {
 	var out bytes.Buffer
-	fmt.Fprintf(&out, "%s//go:build linux && !fastsdt_off\n\n#include \"textflag.h\"\n", header)
+	fmt.Fprintf(&out, "%s//go:build linux && gc && !fastsdt_off\n\n#include \"textflag.h\"\n", header)
 	for _, probe := range probes {
 		symbol := "fastsdt" + first(unicode.ToUpper, probe.function)
 		// Without NOSPLIT and with a call: Go checks the stack, so that a tracer in user space finds room below the site.
