@@ -54,6 +54,74 @@ done
 timeout 100 fastsdt-trace --engine user -e 'usdt:./program:busy:none { @[ustack(3)] = count(); }' -- ./program </dev/null >out 2>err || fail "ustack: $(cat err)"
 grep -q 'main\.none (inlined)' out && grep -q 'main\.main+' out || fail "ustack: $(cat out)"
 
+# ---- Who: goroutines, and threads without a C library that would know them.
+for engine in ${engines/bpftrace/}; do
+    printf 'turn\n' >input
+    timeout 100 fastsdt-trace --engine $engine -e 'usdt:./program:busy:step { @g[goid] = count(); @t[tid] = count(); }' -- ./program <input >out 2>err || fail "$engine, who: $(cat out err)"
+    read -r steps wrong < <(grep -E '^[0-9]+ [0-9]+$' out | tail -n 1)
+    for map in g t; do
+        expect "$engine: @$map" "$(sed -n "s/^@$map\[[1-9][0-9]*\]: //p" out | paste -sd+ | python3 -c 'print(eval(input()))') $wrong" "$steps 0"
+    done
+    [ "$(grep -c '^@g' out)" -gt 50 ] || fail "$engine: goroutines: $(cat out)"
+done
+printf 'turn\n' >input
+rm -rf trace
+timeout 100 fastsdt-trace record --engine user -o trace --probes 'busy:none' -- ./program <input >out 2>err || fail "record: $(cat out err)"
+grep -q '1 event of .* and 1 goroutine' err || fail "record: $(cat out err)"
+
+# ---- With C code, in whose functions the register of g has anything. So has a program whose Go code nobody finds, all of whose functions may be C's.
+if have gcc && [ "$(uname -m)" = x86_64 ]; then
+    cat >both.go <<'END'
+package main
+
+import "both/c"
+
+//fastsdt:probe both:order func Order(id int64)
+
+func main() {
+	n := 0
+	for i := 0; i < 1000; i++ {
+		Order(int64(i))
+		n += c.Twice(i)
+	}
+	println("done", n)
+}
+END
+    package both both.go
+    mkdir both/c
+    printf 'package c\n\n// long twice(long);\nimport "C"\n\nfunc Twice(i int) int { return int(C.twice(C.long(i))) }\n' >both/c/c.go
+    cat >both/c/twice.c <<'END'
+__attribute__((noinline)) long inner(long a)
+{
+    __asm__ volatile("nopl 8(%%rax, %%rax)" : "+D"(a));
+    return a;
+}
+long twice(long a)
+{
+    register long r __asm__("r14") = 16;
+    __asm__ volatile("" : "+r"(r));
+    long b = inner(a);
+    __asm__ volatile("" : "+r"(r));
+    return a + b;
+}
+END
+    (cd both && CGO_ENABLED=1 go build "${indexed[@]}" -o program .) || fail "go build, with C code"
+    LC_ALL=C sed 's/\x00\.gopclntab\x00/\x00.gopclntaX\x00/' both/program >both/unknown
+    chmod 755 both/unknown
+    for file in program unknown; do
+        probe=uprobe:./both/$file:inner
+        for how in "-e $probe{@[goid]=count();}" "-e $probe{@[tid]=count();}" "functions --functions ./both/$file:inner"; do
+            timeout 100 fastsdt-trace $how --engine user -- ./both/$file >out 2>&1 || true # it refuses what it cannot have
+            grep -qx 'done 999000' out || fail "$file, $how: $(cat out)"
+        done
+    done
+    timeout 100 fastsdt-trace --engine user -e 'uprobe:./both/program:main.main { @main[goid] = count(); } usdt:./both/program:both:order { @order[goid] = count(); }
+        uprobe:./both/program:inner { @inner = count(); }' -- ./both/program >out 2>&1 || fail "both: $(cat out)"
+    for line in '@main[1]: 1' '@order[1]: 1000' '@inner: 1000'; do
+        grep -Fqx "$line" out || fail "both: no '$line': $(cat out)"
+    done
+fi
+
 # ---- While it runs by itself.
 rm -f input
 mkfifo input

@@ -72,6 +72,14 @@ for file in $files; do
     cmp $file again || fail "$file: fastsdt-index changes it again"
 done
 expect "what strip says" "$(cat strip.log)" ""
+# Its functions are found where the data is divided, too.
+names_of() { fastsdt-check --functions --json "$1" | python3 -c 'import json, sys; print(*sorted(one["name"] for one in json.load(sys.stdin)["files"][0]["functions"]), sep="\n")'; }
+go build -ldflags='-s -w' -o smaller .
+names_of smaller >functions
+grep -qx main.main functions || fail "functions of a program without symbols: $(cat functions)"
+fastsdt-index -q smaller
+names_of smaller >functions.indexed
+diff functions functions.indexed || fail "functions after fastsdt-index (< before, > after)"
 cp linked before
 go build "${indexed[@]}" -o linked .
 cmp before linked || fail "built again: another file"
@@ -98,6 +106,12 @@ for p in json.load(sys.stdin)["files"][0]["probes"]:
     [ -n "$(layout ../same)" ] || fail "no site to compare with"
     expect "site and layout note" "$(layout linked)" "$(layout ../same)"
 fi
+
+# gccgo, which would not have its assembly: by what go list says that it would compile.
+rm -rf ../gccgo && mkdir ../gccgo && cp *.go *.s ../gccgo
+printf 'module example.org/shop\n\ngo 1.19\n' >../gccgo/go.mod
+printf '#!/bin/sh\necho 10\n' >../gccgo/gccgo && chmod +x ../gccgo/gccgo
+expect "gccgo" "$(cd ../gccgo && GCCGO=$PWD/gccgo go list -compiler gccgo -e -f '{{.GoFiles}} {{.SFiles}}' .)" "[fastsdt_probes_off.go shop.go] []"
 
 # ---- Switched off, and other systems: the same program without sites.
 go vet -tags fastsdt_off . || fail "go vet, off"

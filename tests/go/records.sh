@@ -17,6 +17,12 @@ if change == "no-lea":
     load = "mov 4+test_word@GOTPCREL(%rip), %rax"
 elif change == "bss":
     semaphore = ".bss\n.balign 8\ntest_word: .space 8"
+elif change == "unaligned":
+    load, semaphore = load.replace("4+", "5+"), semaphore + ", 0"
+elif change == "unmarked":
+    semaphore = semaphore.replace("1, 0", "2, 0")
+elif change == "alone":
+    semaphore = semaphore.replace(".data", '.section alone,"aw",@progbits')
 elif change == "no-site":
     site = ".byte 0xc3," + site[len(".byte 0x90,"):]
 elif change != "sound":
@@ -128,6 +134,32 @@ no-lea|plugins do not
 bss|in no data of the file
 no-site|does not have its layout
 END
+# Semaphores that cannot have a section of their own: notes are made, and the data stays in one piece.
+for change in unaligned unmarked alone; do
+    program $change $change -no-pie
+    cp $change before
+    fastsdt-index -q $change || fail "$change: status $?"
+    expect "$change: probes" "$(names $change)" $change
+    ! readelf -SW $change | matches -E '\.probes|\.data\.behind' || fail "$change: $(readelf -SW $change)"
+    fastsdt-check --fail-on error $change >check.log || fail "$change: $(cat check.log)"
+    expect "$change: runs" "$(./$change)" "$(./before)"
+done
+# Code that is not loaded, by its header.
+program hidden sound -no-pie
+python3 - <<'END'
+import struct
+data = bytearray(open("hidden", "rb").read())
+headers, = struct.unpack_from("<Q", data, 40)
+count, = struct.unpack_from("<H", data, 60)
+for i in range(count):
+    flags, = struct.unpack_from("<Q", data, headers + 64 * i + 8)
+    if flags & 4: # SHF_EXECINSTR
+        struct.pack_into("<Q", data, headers + 64 * i + 8, 4)
+open("hidden", "wb").write(data)
+END
+cp hidden before
+fastsdt-index hidden >out 2>err || fail "code that is not loaded: status $? $(cat out err)"
+cmp before hidden || fail "code that is not loaded: something was written"
 # The magic alone, where the section ends.
 cat >end.s <<'END'
 .globl test_site, test_word
@@ -165,6 +197,14 @@ printf 'int main(void) { return 0; }\n' | gcc -x c - -o none
 fastsdt-index --toolexec bin/link -o out.none none
 cmp none out.none || fail "a program without records was changed"
 echo "an archive" >archive
+# What a record begins with, in data as fastsdt-gen has it: no reason to look whether the file can be indexed.
+printf '#include "fastsdt.h"\nchar magic[] = "fastsdt in code"; int main(void) { FASTSDT(test, one); return magic[0] == 0; }\n' | gcc -I"$INCLUDE" -x c - -o generator
+cat archive >>generator
+status=0
+fastsdt-index -n generator >out 2>&1 || status=$?
+expect "it cannot be indexed ($(cat out))" $status 2
+fastsdt-index --toolexec bin/link -o out.generator generator || fail "a program with a record's first bytes in its data: status $?"
+cmp generator out.generator || fail "a program without records in its code was changed"
 fastsdt-index --toolexec bin/link -o out.archive archive
 status=0
 fastsdt-index --toolexec /bin/sh -c 'exit 7' || status=$?
