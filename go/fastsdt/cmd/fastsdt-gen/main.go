@@ -5,7 +5,7 @@
 //	//fastsdt:probe shop:order func Order(id int64, item string)
 //
 // It writes fastsdt_probes.go, fastsdt_probes_off.go and an assembly file for each architecture into the package's folder. They need no other
-// package and no cgo. See docs/go-probes.md.
+// package and no cgo. See go/fastsdt/README.md.
 package main
 
 import (
