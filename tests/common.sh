@@ -5,6 +5,8 @@ INCLUDE=$FASTSDT_SOURCE/include
 . "$FASTSDT_SOURCE/scripts/common/versions.sh"
 
 fail() { printf 'FAIL: %s\n' "$*" >&2; exit 1; }
+# Go compiles its library once for all tests.
+[ -z "${FASTSDT_BUILD:-}" ] || export GOCACHE=${GOCACHE:-$FASTSDT_BUILD/tests/go-cache}
 # What a test leaves in its folder would be committed with the sources.
 [ ! "$PWD" -ef "$FASTSDT_SOURCE" ] || fail "run this in an empty folder, not in the sources"
 # Skips the whole test; the reason is printed at the end of the test run.

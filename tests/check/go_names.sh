@@ -51,7 +51,7 @@ other = [(functions[a]["name"], names) for a, names in of_go.items() if a in fun
 print(len(of_go), "functions;", "lost", lost[:5], "other", other[:5], "strangers", strangers[:5])
 sys.exit(len(of_go) < 1000 or bool(lost or other or strangers))
 PY
-export GOCACHE=$PWD/cache GOFLAGS=-mod=mod
+export GOFLAGS=-mod=mod
 compared=0
 for go in go /usr/lib/go-1.19/bin/go; do
     command -v "$go" >/dev/null || continue

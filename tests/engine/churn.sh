@@ -21,5 +21,5 @@ END
 gcc -O2 -I"$INCLUDE" -shared -fPIC churnlib.c -o churnlib.so
 gcc -O2 -I"$INCLUDE" "$FASTSDT_SOURCE/tests/engine/churn.c" -o churn -lpthread -ldl
 g++ -O2 "$FASTSDT_SOURCE/tests/engine/churn_throws.cpp" -o throws -lpthread
-case ${FASTSDT_CHURN:-} in *s) have go && GOCACHE=$PWD/cache CGO_ENABLED=0 go build -o goes "$FASTSDT_SOURCE/tests/engine/churn.go" ;; esac
+case ${FASTSDT_CHURN:-} in *s) have go && CGO_ENABLED=0 go build -o goes "$FASTSDT_SOURCE/tests/engine/churn.go" ;; esac
 "$FASTSDT_SOURCE/tests/engine/churn.py" "${FASTSDT_CHURN:-40}" "${FASTSDT_CHURN_SEED:-1}"

@@ -80,7 +80,7 @@ func main() {
 	}
 }
 END
-export GOCACHE=$PWD/cache GOFLAGS=-mod=mod CGO_ENABLED=0
+export GOFLAGS=-mod=mod CGO_ENABLED=0
 go build -o calls calls.go || fail "go cannot build it"
 plain=$(./calls)
 trace() { # WANTED-STATUS OPTIONS...

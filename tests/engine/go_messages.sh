@@ -5,7 +5,7 @@
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
 need go
-export GOCACHE=$PWD/cache CGO_ENABLED=0 GOFLAGS=-mod=mod
+export CGO_ENABLED=0 GOFLAGS=-mod=mod
 cat >said.go <<'END'
 package main
 

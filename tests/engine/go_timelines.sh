@@ -5,7 +5,7 @@
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
 need go python3
-export GOCACHE=$PWD/cache CGO_ENABLED=0 GOFLAGS=-mod=mod GOMAXPROCS=4
+export CGO_ENABLED=0 GOFLAGS=-mod=mod GOMAXPROCS=4
 rm -rf trace* c ./*.json ./*.html
 go build -ldflags=-w -o goes "$FASTSDT_SOURCE/tests/engine/churn.go" || fail "go cannot build it"
 

@@ -7,7 +7,7 @@
 need go python3
 need_attachable
 export PYTHONDONTWRITEBYTECODE=1 # traced.py is a module in the sources
-export GOCACHE=$PWD/cache CGO_ENABLED=0 GOFLAGS=-mod=mod
+export CGO_ENABLED=0 GOFLAGS=-mod=mod
 here=$PWD
 go build -o goes "$FASTSDT_SOURCE/tests/engine/churn.go" || fail "go cannot build it"
 rm -rf c

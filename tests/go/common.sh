@@ -3,7 +3,7 @@ need go python3 readelf
 version=$(go env GOVERSION 2>/dev/null || true)
 version=${version#go}
 [ "$(printf '%s\n' 1.19 "$version" | sort -V | sed -n 1p)" = 1.19 ] || skip "the generator needs Go 1.19, this is $version"
-export GOCACHE=$FASTSDT_BUILD/tests/go/cache GOFLAGS=-mod=mod GOTOOLCHAIN=local GOPROXY=off GOWORK=off CGO_ENABLED=0
+export GOFLAGS=-mod=mod GOTOOLCHAIN=local GOPROXY=off GOWORK=off CGO_ENABLED=0
 unset GOPACKAGE GOOS GOARCH
 mkdir -p bin
 (cd "$FASTSDT_SOURCE/go/fastsdt" && go build -o "$OLDPWD/bin/fastsdt-gen" ./cmd/fastsdt-gen) || fail "go cannot build fastsdt-gen"

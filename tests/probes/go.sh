@@ -8,7 +8,7 @@ need go gcc python3
 user_folder
 cp "$library"/stapsdt/libstapsdt.so* .
 cp "$here/stapsdt_target.go" main.go
-export CGO_CFLAGS=-I$INCLUDE/fastsdt/stapsdt CGO_LDFLAGS=-L$PWD GOCACHE=${GOCACHE:-$(go env GOCACHE)} GOTOOLCHAIN=local GOFLAGS=-mod=mod
+export CGO_CFLAGS=-I$INCLUDE/fastsdt/stapsdt CGO_LDFLAGS=-L$PWD GOTOOLCHAIN=local GOFLAGS=-mod=mod
 go build -o target main.go || fail "go build"
 chmod -R a+rX .
 tracers 6 env LD_LIBRARY_PATH="$PWD" ./target
