@@ -236,8 +236,9 @@ void Attached::look()
     // Nor of what is unmapped, or happens on a processor that was switched on since: so the maps are read from time to time all the same.
     const bool told = !changed_ && ++quiet_looks_ % seldom != 0;
     if (!executed_ && !(told && sleeps(slept_at_news_))) {
-        changed_ = !attempt([&] { news(false, told); }) && changed_;
-        if (behind_)
+        const bool heard = attempt([&] { news(false, told); });
+        changed_ = changed_ && !heard;
+        if (!heard || behind_)
             slept_at_news_ = {}; // it was refused, and is tried again
     }
     attempt([&] { session_->follow_stack(); });
