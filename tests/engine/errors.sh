@@ -17,25 +17,25 @@ expect "a caret" "$(cat err)" \
     '-e:1:29: error: "cmm" is no value: arg0 to arg11, sarg0 to sarg9, args.NAME, str(), retval, tid, pid, comm, nsecs, elapsed, probe, func, ustack, cpu, uid, gid and rand are
 usdt:./app:shop:order { @ = cmm; }
                             ^~~'
-error --engine user -e 'usdt:./app:shop:order { @[cgroup] = count(); }' -- ./app 3
+error --engine user -e 'usdt:./app:shop:order { @[kstack] = count(); }' -- ./app 3
 expect "kernel only" "$(cat err)" \
-    '-e:1:27: error: "cgroup" is the number of the kernel'\''s control group, which no program can tell: only bpftrace can
-usdt:./app:shop:order { @[cgroup] = count(); }
+    '-e:1:27: error: "kstack" is the kernel'\''s stack, which no program can tell: only bpftrace can
+usdt:./app:shop:order { @[kstack] = count(); }
                           ^~~~~~
-fastsdt-trace: bpftrace does it, as root: bpftrace -c '\''./app 3'\'' -e '\''usdt:./app:shop:order /pid == cpid/ { @[cgroup] = count(); }'\'''
+fastsdt-trace: bpftrace does it, as root: bpftrace -c '\''./app 3'\'' -e '\''usdt:./app:shop:order /pid == cpid/ { @[kstack] = count(); }'\'''
 cp err kernel.err
 error --engine user -I own --include errno.h -e '#include <stdio.h>
-usdt:./app:shop:order /EOF/ { @[cgroup] = count(); }' -- ./app 3
+usdt:./app:shop:order /EOF/ { @[kstack] = count(); }' -- ./app 3
 expect "with headers" "$(sed -n 's/^fastsdt-trace: bpftrace does it, as root: //p' err)" \
-    "bpftrace -c './app 3' -I own --include errno.h -e \$'#include <stdio.h>\\nusdt:./app:shop:order /pid == cpid && (EOF)/ { @[cgroup] = count(); }'"
+    "bpftrace -c './app 3' -I own --include errno.h -e \$'#include <stdio.h>\\nusdt:./app:shop:order /pid == cpid && (EOF)/ { @[kstack] = count(); }'"
 mv kernel.err err
 if have bpftrace && [ "$(id -u)" = 0 ]; then # that command works
     eval "$(sed -n 's/^fastsdt-trace: bpftrace does it, as root: //p' err)" >kernel.out 2>/dev/null
     grep -q '^@\[[0-9]*\]: 3$' kernel.out || fail "the command: $(cat kernel.out)"
     if [ -e /sys/bus/event_source/devices/uprobe/type ]; then # and auto runs it itself
-        fastsdt-trace -e 'usdt:./app:shop:order { @[cgroup] = count(); }' -- ./app 3 >auto.out 2>err </dev/null || fail "auto: $(cat err)"
+        fastsdt-trace -e 'usdt:./app:shop:order { @[kstack] = count(); }' -- ./app 3 >auto.out 2>err </dev/null || fail "auto: $(cat err)"
         grep -q '^@\[[0-9]*\]: 3$' auto.out || fail "auto: $(cat auto.out err)"
-        grep -q "^fastsdt-trace: engine bpftrace: -e:1:27: \"cgroup\" is the number of the kernel" err || fail "auto: $(cat err)"
+        grep -q "^fastsdt-trace: engine bpftrace: -e:1:27: \"kstack\" is the kernel's stack" err || fail "auto: $(cat err)"
     fi
 fi
 printf 'usdt:./app:shop:order\n{ @x = count( }\n' >script.bt
