@@ -7,3 +7,4 @@ complete -c fastsdt-index -s n -l dry-run -d 'Say what would change and write no
 complete -c fastsdt-index -s q -l quiet -d 'Print nothing but errors'
 complete -c fastsdt-index -s v -l verbose -d 'Name every removed note'
 complete -c fastsdt-index -s j -l json -d 'Report as JSON'
+complete -c fastsdt-index -l toolexec -d 'For go build -toolexec: run the command that follows; index what go\'s linker writes'

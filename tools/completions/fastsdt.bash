@@ -21,7 +21,7 @@ _fastsdt() {
         esac
         ;;
     fastsdt-index)
-        options='-h --help -V --version -o --output -n --dry-run -q --quiet -v --verbose -j --json'
+        options='-h --help -V --version -o --output -n --dry-run -q --quiet -v --verbose -j --json --toolexec'
         case $prev in
         -o | --output) file=1 ;;
         esac
