@@ -126,14 +126,15 @@ private:
         store(&descriptor[2 * size], size, record.site.operand, big);
         for (const std::string_view text : {names.provider, names.name, record.arguments})
             add_text(descriptor, text);
-        add_note(made_.stapsdt, "stapsdt", 3, descriptor);
+        append_note(made_.stapsdt, stapsdt_owner, stapsdt_type, descriptor, image_.encoding());
 
         // Nobody moves the code any more, so that what holds of its place may be promised.
         Record site = record.site;
         const uint64_t first = site.address + site.patch_offset;
         if (site.patch_length && first >> cache_line == (first + site.patch_length - 1) >> cache_line)
             site.bound = cache_line;
-        add_note(made_.layout, FASTSDT_NOTE_OWNER, FASTSDT_NOTE_SITE, encode_record(site, image_.encoding()));
+        append_note(made_.layout, FASTSDT_NOTE_OWNER, FASTSDT_NOTE_SITE, encode_record(site, image_.encoding()),
+                    image_.encoding());
 
         if (names.arguments.empty() || !named_.emplace(names.provider, names.name, names.arguments.size()).second)
             return;
@@ -144,7 +145,7 @@ private:
             add_text(descriptor, one.type);
             add_text(descriptor, one.name);
         }
-        add_note(made_.names, FASTSDT_NOTE_OWNER, FASTSDT_NOTE_NAMES, descriptor);
+        append_note(made_.names, FASTSDT_NOTE_OWNER, FASTSDT_NOTE_NAMES, descriptor, image_.encoding());
     }
 
     static void add_text(std::vector<std::byte>& to, std::string_view text)
@@ -152,21 +153,6 @@ private:
         const auto bytes = std::as_bytes(std::span(text.data(), text.size()));
         to.insert(to.end(), bytes.begin(), bytes.end());
         to.push_back(std::byte(0));
-    }
-
-    void add_note(std::vector<std::byte>& to, std::string_view owner, uint32_t type,
-                  const std::vector<std::byte>& descriptor) const
-    {
-        const size_t at = to.size();
-        to.resize(at + 12);
-        const bool big = image_.encoding().big_endian;
-        store(&to[at], 4, owner.size() + 1, big);
-        store(&to[at + 4], 4, descriptor.size(), big);
-        store(&to[at + 8], 4, type, big);
-        add_text(to, owner);
-        to.resize((to.size() + 3) / 4 * 4);
-        to.insert(to.end(), descriptor.begin(), descriptor.end());
-        to.resize((to.size() + 3) / 4 * 4);
     }
 
     const Image& image_;

@@ -6,6 +6,7 @@
 #include "base/unusable.h"
 #include "elf/archive.h"
 #include "indexer.h"
+#include "say.h"
 #include "toolexec.h"
 
 #include <CLI/CLI.hpp>
@@ -68,11 +69,6 @@ nlohmann::json to_json(const std::string& path, const IndexResult& result)
             {"left_out", list(result.left_out)},
             {"layout_bytes", {{"before", result.layout_bytes_before}, {"after", result.layout_bytes_after}}},
             {"stapsdt_bytes", {{"before", result.stapsdt_bytes_before}, {"after", result.stapsdt_bytes_after}}}};
-}
-
-void say(const std::string& what)
-{
-    fmt::print(stderr, "fastsdt-index: {}\n", printable(what));
 }
 
 void say_left_out(const std::string& path, const IndexResult& result)
@@ -175,11 +171,12 @@ int main(int argc, char** argv)
     for (const std::string& path : options.paths) {
         try {
             const IndexResult result = index_file(path, options);
-            if (!options.json)
-                say_left_out(path, result);
-            if (options.json)
+            if (options.json) {
                 report.push_back(to_json(path, result));
-            else if (!options.quiet)
+                continue;
+            }
+            say_left_out(path, result);
+            if (!options.quiet)
                 print_text(path, result, options.verbose);
         } catch (const Unusable& error) {
             say(error.what());

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "toolexec.h"
 
-#include "base/printable.h"
 #include "base/unusable.h"
 #include "elf/archive.h"
 #include "elf/code_records.h"
+#include "say.h"
 
 #include <fastsdt/note.h>
 #include <fmt/format.h>
@@ -25,11 +25,6 @@ namespace fastsdt {
 namespace {
 
 constexpr int failed = 2;
-
-void say(const std::string& what)
-{
-    fmt::print(stderr, "fastsdt-index: {}\n", printable(what));
-}
 
 // The status of the command, as a shell would have it. With `output` its standard output goes there.
 int run(char** command, std::string* output)

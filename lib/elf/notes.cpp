@@ -22,7 +22,6 @@ namespace fastsdt {
 namespace {
 
 constexpr size_t most_troubles = 100; // of one image: a damaged section has as many as it has notes
-constexpr uint32_t stapsdt_type = 3;
 
 std::string_view text(std::span<const std::byte> bytes)
 {
@@ -249,9 +248,30 @@ std::optional<NoteFault> each_note(std::span<const std::byte> section, Encoding 
     return {};
 }
 
+void pad_notes(std::vector<std::byte>& notes)
+{
+    notes.resize((notes.size() + 3) / 4 * 4);
+}
+
+void append_note(std::vector<std::byte>& notes, std::string_view owner, uint32_t type,
+                 std::span<const std::byte> descriptor, Encoding encoding)
+{
+    const size_t at = notes.size();
+    const auto name = std::as_bytes(std::span(owner.data(), owner.size()));
+    notes.resize(at + 12);
+    store(&notes[at], 4, owner.size() + 1, encoding.big_endian);
+    store(&notes[at + 4], 4, descriptor.size(), encoding.big_endian);
+    store(&notes[at + 8], 4, type, encoding.big_endian);
+    notes.insert(notes.end(), name.begin(), name.end());
+    notes.push_back(std::byte(0));
+    pad_notes(notes);
+    notes.insert(notes.end(), descriptor.begin(), descriptor.end());
+    pad_notes(notes);
+}
+
 bool is_stapsdt(const RawNote& note)
 {
-    return note.owner == "stapsdt" && note.type == stapsdt_type;
+    return note.owner == stapsdt_owner && note.type == stapsdt_type;
 }
 
 Result<ProbeNote> decode_stapsdt(const RawNote& note, Encoding encoding)

@@ -60,6 +60,12 @@ struct NoteFault {
 std::optional<NoteFault> each_note(std::span<const std::byte> section, Encoding encoding,
                                    const std::function<void(const RawNote&)>& visit);
 
+/// Zeros up to where the next note may begin.
+void pad_notes(std::vector<std::byte>& notes);
+/// Appends a note, as each_note() reads it. @param owner  without its NUL
+void append_note(std::vector<std::byte>& notes, std::string_view owner, uint32_t type,
+                 std::span<const std::byte> descriptor, Encoding encoding);
+
 /// What the note sections of a file may cost. Those of a sound file do not overlap, so together they are no larger than it.
 class NoteBudget {
 public:
@@ -78,6 +84,8 @@ private:
 };
 inline constexpr char notes_overlap[] = "the note sections overlap";
 
+inline constexpr std::string_view stapsdt_owner = "stapsdt";
+inline constexpr uint32_t stapsdt_type = 3;
 /// Whether the owner and type are those of stapsdt notes.
 bool is_stapsdt(const RawNote& note);
 
