@@ -463,12 +463,13 @@ static DebugTypes::Value together(const std::vector<DebugTypes::Parameter>& resu
     std::vector<ShapePtr> shapes;
     std::vector<std::string> names;
     for (const DebugTypes::Parameter& one : results) {
+        const std::string name = one.name.starts_with('~') ? one.name.substr(1) : one.name;
         if (!one.shape) {
-            all.type = fmt::format("{} ({})", one.name.starts_with('~') ? one.name.substr(1) : one.name, one.type);
+            all.type = fmt::format("{} ({})", name, one.type);
             return all;
         }
         shapes.push_back(one.shape);
-        names.push_back(one.name.starts_with('~') ? one.name.substr(1) : one.name);
+        names.push_back(name);
     }
     all.shape = tuple_shape(shapes, names);
     return all;

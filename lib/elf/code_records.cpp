@@ -38,7 +38,8 @@ std::optional<uint64_t> loaded_address(Arch arch, Bytes before, uint64_t address
     return {};
 }
 
-// What begins `at` the magic of a section's code. `length`: how much of it belongs to the record. Records do not overlap, so that many in few bytes cost no more.
+// What begins `at` the magic of a section's code. `length`: how much of it belongs to the record. Records do not overlap, so that many in few bytes
+// cost no more.
 CodeRecord read(const Image& image, Bytes code, size_t at, uint64_t section, size_t& length)
 {
     // magic, size of the record, distance of the site, number of arguments, what a SITE descriptor begins with, its flags

@@ -210,9 +210,11 @@ std::vector<Function> go_functions(const Image& image)
     return functions;
 }
 
-std::optional<uint64_t> go_word(const Image& image, uint64_t address)
+std::optional<std::pair<uint64_t, uint64_t>> go_words(const Image& image, uint64_t address)
 {
-    return Words(image).at(address);
+    const Words words(image);
+    const auto first = words.at(address), second = words.at(address + sizeof(uint64_t));
+    return first && second ? std::optional(std::pair(*first, *second)) : std::nullopt;
 }
 
 std::optional<std::pair<uint64_t, uint64_t>> go_text(const Image& image)

@@ -21,7 +21,7 @@ std::vector<Function> go_functions(const Image& image);
 /// ELF vaddrs [first, second) of what Go's compiler and assembler made; a program may have C code beside it. Empty: that is not known.
 std::optional<std::pair<uint64_t, uint64_t>> go_text(const Image& image);
 
-/// The word at an ELF vaddr as it is when the file is mapped, less what the mapping is away from it.
-std::optional<uint64_t> go_word(const Image& image, uint64_t address);
+/// The two words at an ELF vaddr as they are when the file is mapped, less what the mapping is away from it.
+std::optional<std::pair<uint64_t, uint64_t>> go_words(const Image& image, uint64_t address);
 
 } // namespace fastsdt

@@ -117,19 +117,18 @@ uint64_t list_of_goroutines(const Image& image, const Function& for_each, const 
 bool set_hashed(const Image& image, unsigned minor, GoRuntime& runtime)
 {
     constexpr unsigned first = 24;
-    constexpr uint64_t start = 56, end = 64;
+    constexpr uint64_t start = 56, behind = 72;
     constexpr std::string_view magic = "\xff Go fipsinfo \xff";
     if (minor < first)
         return true;
     const Section* const section = image.section(".go.fipsinfo");
     const auto bytes = section ? image.contents(*section) : std::span<const std::byte>();
-    if (bytes.size() < end + sizeof(uint64_t) || std::memcmp(bytes.data(), magic.data(), magic.size()) != 0)
+    if (bytes.size() < behind || std::memcmp(bytes.data(), magic.data(), magic.size()) != 0)
         return false;
-    const auto from = go_word(image, section->address + start), to = go_word(image, section->address + end);
-    if (!from || !to)
-        return false;
-    runtime.hashed = {*from, *to};
-    return true;
+    const auto range = go_words(image, section->address + start);
+    if (range)
+        runtime.hashed = {range->first, range->second};
+    return range.has_value();
 }
 
 // As the table of its functions has them.

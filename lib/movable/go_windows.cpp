@@ -124,14 +124,11 @@ Obstacle GoWindows::read(uint64_t function, Body& body) const
     body.function = function_before(functions_, function);
     if (!body.function || body.function->address != function || body.function->size == 0)
         return Obstacle::inside;
-    const auto is_assembly = [](std::string_view name) { return name.ends_with(".abi0"); };
+    // Assembly may have anything in r14. dropm leaves with nothing there: until Go 1.20, from where on it has no check either.
+    const auto stays = [](std::string_view name) { return name.ends_with(".abi0") || name == "runtime.dropm"; };
     const auto overlaps = [&](const GoRange& range) { return function < range.end && range.start < body.end(); };
     const auto& aliases = body.function->aliases;
-    // Assembly may have anything in r14. This one leaves with none there: until Go 1.20, from where on it has no check either.
-    const auto drops_thread = [](std::string_view name) { return name == "runtime.dropm"; };
-    if (drops_thread(body.function->name) || std::any_of(aliases.begin(), aliases.end(), drops_thread)
-        || is_assembly(body.function->name) || std::any_of(aliases.begin(), aliases.end(), is_assembly)
-        || overlaps(runtime_->hashed)
+    if (stays(body.function->name) || std::any_of(aliases.begin(), aliases.end(), stays) || overlaps(runtime_->hashed)
         || std::any_of(runtime_->preemption.begin(), runtime_->preemption.end(), overlaps))
         return Obstacle::special;
     const Bytes code = image_.bytes_at(function);

@@ -161,9 +161,8 @@ std::string return_probe_obstacle(const Options& options)
     const auto files = files_of_return_probes(options.text);
     if (files.empty())
         return {};
-    const bool is_go =
-        std::ranges::any_of(files, [&](const std::string& file) { return call_key(file, options) != "tid"; });
-    const std::string why = is_go || options.return_probes ? why_no_return_probe(options, files) : std::string();
+    const bool has_go = std::ranges::any_of(files, [&](const std::string& file) { return is_go(file, options); });
+    const std::string why = has_go || options.return_probes ? why_no_return_probe(options, files) : std::string();
     if (why.empty() && !options.return_probes)
         return "a uretprobe of bpftrace replaces return addresses, which ends Go programs, programs that throw through "
                "the function, and those with a shadow stack; if this is none of these, give --uretprobe";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Writes a trace in the Common Trace Format 1.8 (diamon.org/ctf): a folder with the text `metadata` and a file for each thread, its
-// stream, and for each goroutine: `tid` is 0 there and `thread` ctf_goroutine with its number. A stream is packets, and a packet is events in the order of their clock. The folder appears whole or not at all.
+// stream, and for each goroutine: `tid` is 0 there and `thread` ctf_goroutine with its number. A stream is packets, and a packet is
+// events in the order of their clock. The folder appears whole or not at all.
 #pragma once
 #include <compare>
 #include <cstddef>

@@ -82,9 +82,6 @@ std::string function_place(const std::string& place, const char* who)
                      : fmt::format("{}:{}", file, name);
 }
 
-namespace {
-
-// @param file  empty: the program that is traced
 bool is_go(const std::string& file, const Options& options)
 {
     bool go = false;
@@ -98,8 +95,6 @@ bool is_go(const std::string& file, const Options& options)
     }
     return go;
 }
-
-} // namespace
 
 // Wrong where a COMMAND executes a program that it names nowhere: the recorder says so then.
 bool may_be_go(const engine::Script& script, const Options& options)

@@ -137,6 +137,8 @@ void complete_selection(Selection& selection, const std::vector<std::string>& us
 /// By what a script knows who calls: a thread, or a goroutine of a Go program, which goes on on another thread when it has waited, and whose register
 /// for itself stays. @param file  empty: the program that is traced
 std::string call_key(const std::string& file, const Options& options);
+/// @param file  empty: the program that is traced
+bool is_go(const std::string& file, const Options& options);
 /// Whether the script may have functions of Go, by the files that it and the options name.
 bool may_be_go(const engine::Script& script, const Options& options);
 /// The script of `fastsdt-trace latency`: from a hit of the first place to the next of the second in the same thread, or goroutine.

@@ -346,11 +346,11 @@ bool Recorder::take(pid_t process, const Statement& statement, std::span<const s
     CallTable::Place place;
     if (says_executor_) {
         const size_t at = Ring::values + (says_pid_ ? 24 : 16);
-        const uint64_t caller = word(record, at);
-        place = {caller & engine::go_stack_bit ? caller : 0, word(record, at + 8)};
-        if (caller && !(caller & engine::go_stack_bit)) {
+        const uint64_t executor = word(record, at);
+        place = {executor & engine::go_stack_bit ? executor : 0, word(record, at + 8)};
+        if (executor && !(executor & engine::go_stack_bit)) {
             number.tid = 0;
-            number.goroutine = caller;
+            number.goroutine = executor;
         }
     }
     const uint64_t clock = word(record, Ring::clock);

@@ -307,7 +307,7 @@ private:
 
 } // namespace
 
-std::string top_script(const Top& top, const std::string& caller)
+std::string top_script(const Top& top, const std::string& key)
 {
     std::vector<std::string> entries, exits, probes;
     for (const std::string& place : top.functions) {
@@ -326,7 +326,7 @@ std::string top_script(const Top& top, const std::string& caller)
         text += fmt::format("{0} {{ @calls[func] = count(); @begin[{2}, func] = nsecs; }}\n"
                             "{1} /@begin[{2}, func]/ {{ @ns[func] = hist(nsecs - @begin[{2}, func]); "
                             "@time[func] = sum(nsecs - @begin[{2}, func]); delete(@begin[{2}, func]); }}\n",
-                            fmt::join(entries, ", "), fmt::join(exits, ", "), caller);
+                            fmt::join(entries, ", "), fmt::join(exits, ", "), key);
     return text;
 }
 

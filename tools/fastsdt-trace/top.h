@@ -10,7 +10,7 @@
 
 namespace fastsdt::trace_tool {
 
-std::string top_script(const Top& top, const std::string& caller); ///< @param caller  of call_key()
+std::string top_script(const Top& top, const std::string& key); ///< @param key  of call_key()
 
 /// On a terminal, and unless a command prints there too, it takes the whole screen and listens to keys.
 std::unique_ptr<Output> top_output(const engine::Script& script, std::ostream& out, const Options& options);
