@@ -2,17 +2,21 @@
 # FASTSDT_SOURCE and FASTSDT_BUILD are set by ctest; the current directory is a scratch directory.
 set -euo pipefail
 INCLUDE=$FASTSDT_SOURCE/include
+export PYTHONDONTWRITEBYTECODE=1 # modules of tests lie in the sources
 . "$FASTSDT_SOURCE/scripts/common/versions.sh"
 
 fail() { printf 'FAIL: %s\n' "$*" >&2; exit 1; }
-# Go compiles its library once for all tests.
-[ -z "${FASTSDT_BUILD:-}" ] || export GOCACHE=${GOCACHE:-$FASTSDT_BUILD/tests/go-cache}
 # What a test leaves in its folder would be committed with the sources.
 [ ! "$PWD" -ef "$FASTSDT_SOURCE" ] || fail "run this in an empty folder, not in the sources"
 # Skips the whole test; the reason is printed at the end of the test run.
 skip() { printf 'SKIP: %s\n' "$*"; exit 77; }
 have() { command -v "$1" >/dev/null 2>&1; }
 need() { local c; for c in "$@"; do have "$c" || skip "$c is not installed"; done; }
+# need_go: go, as these programs of one file want it; CGO_ENABLED=1 in front of a command has C in it. It compiles its library once for all tests.
+need_go() {
+    need go
+    export CGO_ENABLED=0 GOFLAGS=-mod=mod GOCACHE=${GOCACHE:-$FASTSDT_BUILD/tests/go-cache}
+}
 # matches PATTERN: grep -q at the end of a pipeline, reading to the end. grep -q leaves at its first match, and under
 # pipefail a writer that still has something to say then dies of SIGPIPE and fails the test, once in a few hundred runs.
 matches() { grep "$@" | cat >/dev/null; }

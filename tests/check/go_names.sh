@@ -2,7 +2,8 @@
 # Functions of stripped Go programs by the table that Go's runtime unwinds with: the same as `go tool nm` of the same programs unstripped. Damaged
 # tables are refused.
 . "$FASTSDT_SOURCE/tests/common.sh"
-need go python3
+need python3
+need_go
 cat >program.go <<'GO'
 package main
 
@@ -51,7 +52,6 @@ other = [(functions[a]["name"], names) for a, names in of_go.items() if a in fun
 print(len(of_go), "functions;", "lost", lost[:5], "other", other[:5], "strangers", strangers[:5])
 sys.exit(len(of_go) < 1000 or bool(lost or other or strangers))
 PY
-export GOFLAGS=-mod=mod
 compared=0
 for go in go /usr/lib/go-1.19/bin/go; do
     command -v "$go" >/dev/null || continue

@@ -5,7 +5,6 @@
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
 need gcc g++ python3
-export PYTHONDONTWRITEBYTECODE=1 # traced.py is a module in the sources
 cat >churnlib.c <<'END'
 #include <fastsdt.h>
 long run(long n)
@@ -21,5 +20,5 @@ END
 gcc -O2 -I"$INCLUDE" -shared -fPIC churnlib.c -o churnlib.so
 gcc -O2 -I"$INCLUDE" "$FASTSDT_SOURCE/tests/engine/churn.c" -o churn -lpthread -ldl
 g++ -O2 "$FASTSDT_SOURCE/tests/engine/churn_throws.cpp" -o throws -lpthread
-case ${FASTSDT_CHURN:-} in *s) have go && CGO_ENABLED=0 go build -o goes "$FASTSDT_SOURCE/tests/engine/churn.go" ;; esac
+case ${FASTSDT_CHURN:-} in *s) have go && need_go && go build -o goes "$FASTSDT_SOURCE/tests/engine/churn.go" ;; esac
 "$FASTSDT_SOURCE/tests/engine/churn.py" "${FASTSDT_CHURN:-40}" "${FASTSDT_CHURN_SEED:-1}"

@@ -3,7 +3,8 @@
 # arguments and results by Go's registers; calls that go on on another thread.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
-need go python3
+need python3
+need_go
 need_uprobes
 cat >calls.go <<'END'
 package main
@@ -80,7 +81,6 @@ func main() {
 	}
 }
 END
-export GOFLAGS=-mod=mod CGO_ENABLED=0
 go build -o calls calls.go || fail "go cannot build it"
 plain=$(./calls)
 trace() { # WANTED-STATUS OPTIONS...

@@ -2,11 +2,11 @@
 # Arguments and results of Go functions by the names in their sources: of made-up functions, each as the function's caller prints it.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
-need go python3
+need python3
+need_go
 need_uprobes
 seeds=1
 [ "${FASTSDT_ALL_TESTS:-OFF}" = OFF ] || seeds="1 2 3 4 5 6 7 8 9 10"
-export GOFLAGS=-mod=mod CGO_ENABLED=0
 for seed in $seeds; do
     python3 "$FASTSDT_SOURCE/tests/engine/go_args.py" "$seed" 60
     go build -o program program.go || fail "go cannot build it: seed $seed"

@@ -4,8 +4,7 @@
 # (--uretprobe) or that nobody can do (bpftrace). Names of methods and of generic functions are written as tracebacks have them.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
-need go
-export CGO_ENABLED=0 GOFLAGS=-mod=mod
+need_go
 cat >said.go <<'END'
 package main
 

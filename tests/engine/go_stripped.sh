@@ -4,10 +4,9 @@
 # counts, all functions, goroutines and threads, tracers that come and go. Where the list of goroutines is not found, nothing moves.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
-need go python3
+need python3
+need_go
 need_attachable
-export PYTHONDONTWRITEBYTECODE=1 # traced.py is a module in the sources
-export CGO_ENABLED=0 GOFLAGS=-mod=mod
 rm -rf c s
 mkdir c s
 cp "$FASTSDT_SOURCE/tests/engine/churn.go" c

@@ -4,8 +4,9 @@
 # stacks that move. Calls are as many as the program makes, and each track is a goroutine's, or a thread's for C and for the runtime's own work.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
-need go python3
-export CGO_ENABLED=0 GOFLAGS=-mod=mod GOMAXPROCS=4
+need python3
+need_go
+export GOMAXPROCS=4
 rm -rf trace* c ./*.json ./*.html
 go build -ldflags=-w -o goes "$FASTSDT_SOURCE/tests/engine/churn.go" || fail "go cannot build it"
 

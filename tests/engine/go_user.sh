@@ -4,10 +4,9 @@
 # tests/long/move-go.sh has many more of those.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
-need go python3
+need python3
+need_go
 need_attachable
-export PYTHONDONTWRITEBYTECODE=1 # traced.py is a module in the sources
-export CGO_ENABLED=0 GOFLAGS=-mod=mod
 here=$PWD
 go build -o goes "$FASTSDT_SOURCE/tests/engine/churn.go" || fail "go cannot build it"
 rm -rf c

@@ -6,7 +6,6 @@
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
 need gcc python3
-export PYTHONDONTWRITEBYTECODE=1 # traced.py is a module in the sources
 gcc -O2 -I"$INCLUDE" "$FASTSDT_SOURCE/tests/engine/tree.c" -o tree
 while :; do /bin/true; done &
 starting=$!

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-// Command busy passes its probes in goroutines whose stacks grow, while the heap is collected and a profile is taken. It reads lines: "turn", after which it has
-// done that once more and says how often it has called its probes and what was wrong.
+// Command busy passes its probes in goroutines whose stacks grow, while the heap is collected and a profile is taken. It reads lines: "turn", after
+// which it has done that once more and says how often it has called its probes and what was wrong.
 package main
 
 import (

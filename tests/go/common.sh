@@ -1,9 +1,10 @@
 # Sourced by the scripts of this folder after tests/common.sh.
-need go python3 readelf
+need python3 readelf
+need_go
 version=$(go env GOVERSION 2>/dev/null || true)
 version=${version#go}
 [ "$(printf '%s\n' 1.19 "$version" | sort -V | sed -n 1p)" = 1.19 ] || skip "the generator needs Go 1.19, this is $version"
-export GOFLAGS=-mod=mod GOTOOLCHAIN=local GOPROXY=off GOWORK=off CGO_ENABLED=0
+export GOTOOLCHAIN=local GOPROXY=off GOWORK=off
 unset GOPACKAGE GOOS GOARCH
 mkdir -p bin
 (cd "$FASTSDT_SOURCE/go/fastsdt" && go build -o "$OLDPWD/bin/fastsdt-gen" ./cmd/fastsdt-gen) || fail "go cannot build fastsdt-gen"

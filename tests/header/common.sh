@@ -4,7 +4,6 @@ need gcc g++ readelf objdump
 [ -x /usr/bin/python3 ] && python=/usr/bin/python3 ||
     python=python3 # a version manager's wrapper costs more than the script
 need $python
-export PYTHONDONTWRITEBYTECODE=1
 # Compilers to try, among those installed: have_of gcc-12 clang-19. FASTSDT_COMPILERS names others to take instead
 # (tests/long/test-header-compilers.sh).
 have_of() {

@@ -3,12 +3,13 @@
 # Go over our libstapsdt.so.0, as the wrapper salp calls it. salp itself: its module is not on the proxy, and Go 1.26 refuses its source (methods of cgo's types).
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
-need go gcc python3
+need gcc python3
+need_go
 . "$FASTSDT_SOURCE/tests/probes/common.sh"
 user_folder
 cp "$library"/stapsdt/libstapsdt.so* .
 cp "$here/stapsdt_target.go" main.go
-export CGO_CFLAGS=-I$INCLUDE/fastsdt/stapsdt CGO_LDFLAGS=-L$PWD GOTOOLCHAIN=local GOFLAGS=-mod=mod
+export CGO_CFLAGS=-I$INCLUDE/fastsdt/stapsdt CGO_LDFLAGS=-L$PWD CGO_ENABLED=1 GOTOOLCHAIN=local
 go build -o target main.go || fail "go build"
 chmod -R a+rX .
 tracers 6 env LD_LIBRARY_PATH="$PWD" ./target
