@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The stub compiler, inside: the part that all architectures share. It says in which order a stub does things:
-// compiler.cpp has the stub and its clauses, routines.cpp what finds and makes entries of tables, operations.cpp and updates.cpp a program's
+// compiler.cpp has the stub and its clauses, slots.cpp, entries.cpp, routines.cpp, reads.cpp and stacks.cpp what stubs call, operations.cpp and updates.cpp a program's
 // operations (ir/ir.h) by its plan. The virtual functions emit the instructions; code/x86/compiler.h and code/arm64/compiler.h declare the
 // classes that implement them.
 //
@@ -9,6 +9,7 @@
 #pragma once
 #include "arch/args.h"
 #include "code/emitter.h"
+#include "code/instructions.h"
 #include "code/machine.h"
 #include "code/plan.h"
 #include "code/site_state.h"
@@ -22,41 +23,16 @@
 
 namespace fastsdt::engine {
 
-/// What registers are for in a stub, once the program's values are saved.
-enum class Role : uint8_t {
-    result,   ///< the value of an expression, and a key
-    second,   ///< the right operand of an operation
-    recorded, ///< the value that a statement records
-    block,    ///< runtime address of the thread's block
-    table,    ///< runtime address of a chunk's first entry, while a routine looks something up in it
-    entry,    ///< runtime address of the entry that was found
-    kept,     ///< of another entry, in assign_text()
-};
-
-/// Eight bytes in memory: at an offset from the address in a register.
-struct Word {
-    Role base = Role::block;
-    size_t offset = 0;
-};
-/// A word of a chunk's header, `below` its first entry.
-inline Word of_chunk(Role chunk, size_t below)
-{
-    return {chunk, 0 - below};
-}
-
-class Compiler {
+class Compiler : protected Instructions {
 public:
     Compiler(const Machine& machine, const Script& script, const Tables& tables, const Arena& arena,
              const Environment& environment, Emitter& code);
     Compiler(const Compiler&) = delete;
     Compiler& operator=(const Compiler&) = delete;
-    virtual ~Compiler() = default;
     Code compile(std::span<const Site> sites);
 
 protected:
-    using Label = Emitter::Label;
-
-    // ---- What all stubs of an arena call: code/*/routines.cpp.
+    // ---- What all stubs of an arena call.
     struct MapRoutines {
         Label update, assign, add, remove, load, direct, has;
     };
@@ -64,48 +40,26 @@ protected:
         Label acquire, claim, text, word, tid, comm, ring, stack, unwound_stack, unwind, uid, gid;
         std::vector<MapRoutines> maps;
     };
-    virtual void acquire_routine() = 0;
-    virtual void claim_routine() = 0;
-    virtual void text_routine() = 0;
-    virtual void word_routine() = 0;
-    /// One that asks the kernel for a number: to Role::result; to Role::second: 1, or 0 if it may not be asked.
-    enum class Asked { tid, uid, gid };
-    virtual void number_routine(Label routine, Asked what) = 0;
-    virtual void comm_routine() = 0;
-    virtual void stack_routine(bool unwinds) = 0;
+    virtual bool unwinds() const = 0; ///< has what follows
     virtual void unwind_routine() = 0;
-    // What routines.cpp is made of. None changes Role::block or Role::recorded. Keys are in the caller's frame from its
-    // start, the chunk is Role::table, and the tag that an entry with these keys has stays where find_entry() leaves it.
-    virtual void begin_routine(Label routine) = 0;
-    virtual void return_from_routine() = 0;
-    virtual void begin_assigning() = 0; ///< behind begin_routine(): Role::kept is the routine's until end_assigning()
-    virtual void end_assigning() = 0;
+    using Visit = std::function<void()>;
     virtual void
-    begin_direct() = 0; ///< behind begin_routine(), the key is Role::result; keeps what a stub does not save for it
+    walk_rows(const Visit& visit) = 0; ///< walk_frames() by tables. What Role::place begins with is on top of the stack
+    /// Where a walk begins: the program's stack pointer, frame pointer, and so on, as stack_routine() has them.
+    virtual void begin_stack(bool by_rows) = 0;
+    virtual void control_block(Role to,
+                               Label none) = 0; ///< the address that is the thread pointer, of memory that is there
+    virtual size_t return_address() const = 0;  ///< bytes of the stack that a call of a routine takes
+    /// The thread's number is not where routines take it from: to Role::second and Role::block as acquire_routine() has them.
+    virtual void ask_for_thread() {}
+    /// Behind begin(), the key is Role::result. To Role::kept: the key. Keeps what a stub does not save for it.
+    virtual void begin_direct() = 0;
     virtual void end_direct() = 0;
-    /// To Role::entry. Looks at no more entries than the chunk's header says. `deleted`: also one whose key was deleted, so that
-    /// exchange_value() brings it back.
-    virtual void find_entry(const Table& table, Label found, Label absent, bool deleted) = 0;
-    enum class Fill { zeros, number, text }; ///< number: Role::recorded; text: the frame's
-    virtual void make_entry(const Table& table, Fill fill, Label done, Label full) = 0; ///< to Role::entry
-    virtual void claim_direct(const Table& table, Label done,
-                              Label full) = 0; ///< to Role::entry: the key's, made if need be
-    /// Of Role::entry: becomes Role::recorded. `again`: it is not the key's. `adds`: if the key is there, its value and
-    /// Role::recorded.
+    virtual void begin_assigning() = 0; ///< behind begin(): Role::kept is the routine's until end_assigning()
+    virtual void end_assigning() = 0;
+    /// Of Role::entry, whose tag is Role::result: becomes Role::recorded. `again`: it is not the key's. `adds`: if the key is there, its
+    /// value and Role::recorded.
     virtual void exchange_value(const Table& table, bool adds, Label done, Label again) = 0;
-    virtual void load_value(const Table& table, Label absent) = 0; ///< of Role::entry, to Role::result
-    /// Of Role::entry, to the frame's place of texts. Later loads are done after it. May change Role::result.
-    virtual void load_text(const Table& table) = 0;
-    virtual void erase_entry(const Table& table, Role entry) = 0; ///< does nothing where it is not the key's any more
-    virtual void jump_unless_there(Role entry, Label to) = 0;     ///< the entry is not the key's any more
-    /// Role::result bytes to Role::entry: their address. They are zeros. May change Role::second.
-    virtual void allocate(Label none) = 0;
-    virtual void load_chunk(Role to, Word of) = 0; ///< of a table's word: the address in it
-    /// A table's word leads to the chunk Role::entry if it led to the chunk Role::table. Leaves those two.
-    virtual void exchange_chunk(const Table& table) = 0;
-    /// A word of the block is Role::entry if it was 0.
-    virtual void claim_word(size_t offset) = 0;
-    virtual void data_address(Role to, size_t offset) = 0; ///< of the data; as long for every address
 
     // ---- The stub around the clauses: stubs_*.cpp.
     virtual Patch patch(const Site& site, uint64_t stub) const = 0;
@@ -132,47 +86,28 @@ protected:
     virtual void memory_argument(const ir::Argument& argument) = 0;   ///< to Role::result, or jumps to unread_
     virtual void returned(Role to) = 0;                               ///< what the function returns
     virtual void thread_id(Role to) = 0; ///< if that takes a system call: to Role::result, or jumps to unread_
-    virtual void process_id() = 0;       ///< to Role::result; 0: not known
-    /// What is at the address Role::result, up to 8 bytes: to Role::result, or jumps to unread_. Nothing there is 0.
-    virtual void read_memory(size_t bytes, bool is_signed) = 0;
     virtual void register_value(unsigned number, Role to) = 0; ///< at the site: Value::reg
     virtual void load_from_g(uint32_t offset, Role to) = 0;    ///< the word so far into Go's g
     virtual void program_stack(Role to) = 0;                   ///< at the site
     virtual void processor(bool node) = 0; ///< its number, or its node's: to Role::result; throws Refusal
     virtual void nanoseconds() = 0;        ///< to Role::result
-    virtual void constant(Role to, int64_t value) = 0;
-    virtual void move(Role to, Role from) = 0;
-    virtual void load(Role to, Word from) = 0;
-    virtual void store(Word to, Role from) = 0;
     /// Stores the number. A thread that sees it also sees all that was stored before it.
     virtual void publish(Word to, int32_t number) = 0;
-    virtual void address(Role to, Word of) = 0;
     virtual void load_frame(Role to, size_t offset) = 0;
     virtual void store_frame(size_t offset, Role from) = 0;
     virtual void store_frame_number(size_t offset, int64_t number) = 0; ///< may change Role::result
     virtual void frame_address(Role to, size_t offset) = 0;
-    virtual void prepare_read() = 0; ///< what find_lasting() of the architecture's routines wants, of the site
-    /// To Role::result: an interned stack of so many frames at most; 0: no room, which is counted.
-    /// @param unwinds  by Tables::rows, and not by frame pointers
-    virtual void stack(unsigned most, bool unwinds) = 0;
-    virtual void unary(Operator op) = 0;          ///< of Role::result: negate, bit_not
-    virtual void lowest_bit() = 0;                ///< of Role::result, which is not 0: its number
-    virtual void swap_bytes(size_t bytes) = 0;    ///< the lowest ones of Role::result, the other way round
-    virtual void binary(Operator op) = 0;         ///< result = result op second; no comparison, && or ||
+    virtual void swap_bytes(size_t bytes) = 0; ///< the lowest ones of Role::result, the other way round
+    /// Role::result = Role::result / Role::second, or the remainder, without signs. x / 0 is 0, and so x % 0 is x.
+    virtual void divide(bool modulo) = 0;
     virtual void divide_by(uint64_t divisor) = 0; ///< Role::result, unsigned
-    virtual void jump(Label to) = 0;
-    virtual void jump_if_zero(Role role, Label to, bool zero = true) = 0; ///< `zero` false: if not zero
-    virtual void jump_if_unlike(Role a, Role b, Label to) = 0;            ///< may change `a`
-    virtual void jump_if_empty(Word word, Label to) = 0; ///< jumps on 0; later loads are done after this one
     virtual bool compares_with(int64_t number) const = 0;
     /// Compares Role::result with the number, or else with Role::second. Jumps if the comparison's result is `when`.
     virtual void jump_if(Operator comparison, std::optional<int64_t> number, bool is_signed, bool when, Label to) = 0;
     virtual void call_routine(Label routine) = 0;
-    virtual void jump_if_refused(Label to) = 0; ///< a routine returned 0 and not 1 in Role::result
 
     // ---- Updates: code/*/updates.cpp. They may change Role::result and Role::second.
     virtual void count_at(size_t offset) = 0; ///< one more in a word of the data: Tables::dropped and its like
-    virtual void count_unread() = 0;
     /// To Role::entry: the key's entry in a direct table. Jumps to dropped(next) if there is no room.
     virtual void find_direct(size_t map, Label next) = 0;
     virtual void increment(Word word) = 0;
@@ -205,7 +140,50 @@ protected:
     Label label() { return code_.label(); }
     void bind(Label label) { code_.bind(label); }
 
+    // ---- slots.cpp
+    void acquire_routine();
+    void claim_routine();
+    void allocate(Label none);
+
+    // ---- reads.cpp
+    void prepare_read();
+    void find_lasting(Label none);
+    void ask_for_calls(Label forbidden);
+    void heed_filter(Label nothing, Label forbidden);
+    void text_routine();
+    void end_text(Label read);
+    void word_routine();
+    void number_routine(Label routine, SystemCall what);
+    void comm_routine();
+
+    // ---- stacks.cpp
+    /// To Role::result: an interned stack of so many frames at most; 0: no room, which is counted.
+    /// @param by_rows  by Tables::rows, and not by frame pointers
+    void stack(unsigned frames, bool by_rows);
+    void stack_routine(bool by_rows);
+    void find_bounds();
+    void unless_readable(Role address, Label outside);
+    void walk_frames(const Visit& visit);
+    void count_cut(bool by_rows);
+
+    // ---- entries.cpp
+    Word key_word(size_t index) const { return {Role::stack, keys_ + 8 * index}; }
+    void first_entry(const Table& table, Label loop);
+    void next_entry(Label loop);
+    void leave_nothing(Label full);
+    void find_entry(const Table& table, Label found, Label absent, bool deleted);
+    enum class Fill { zeros, number, text }; ///< number: Role::recorded; text: the frame's
+    void make_entry(const Table& table, Fill fill, Label done, Label full);
+    void claim_direct(const Table& table, Label done, Label full);
+    void load_value(const Table& table, Label absent);
+    void load_text(const Table& table);
+    void erase_entry(const Table& table, Role entry);
+    void jump_unless_there(Role entry, Label to);
+    void load_chunk(Role to, Word of);
+    void exchange_chunk(const Table& table);
+
     // ---- routines.cpp
+    void begin(Label routine);
     void routines();
     void map_routines(size_t map);
     void direct_routine(const Table& table);
@@ -219,6 +197,11 @@ protected:
     void grow(const Table& table, Label grown, Label refused);
 
     // ---- operations.cpp
+    void process_id(); ///< to Role::result; 0: not known
+    /// What is at the address Role::result, up to 8 bytes: to Role::result, or jumps to unread_. Nothing there is 0.
+    void read_memory(size_t bytes, bool is_signed);
+    void unary(Operator op);                             ///< of Role::result: negate, bit_not
+    void binary(Operator op);                            ///< result = result op second; no comparison, && or ||
     void want_system_calls(std::string_view what) const; ///< throws Refusal
     /// Memory of the site's module that stubs read directly; empty where all stubs do.
     Lasting lasting_of_site() const;
@@ -230,6 +213,7 @@ protected:
     std::optional<int64_t> constant_of(ir::ValueId value) const;
     bool fetch_both(ir::ValueId a, ir::ValueId b, bool either);
     void compute(Operator op, int64_t number); ///< on Role::result
+    using Instructions::jump_if;
     void jump_if(const ir::Compare& op, bool when, Label to);
     void jump_if(const ir::Equal& op, bool when, Label to);
     template <class Op> void truth(const Op& op);
@@ -312,6 +296,8 @@ protected:
     std::vector<ir::Program> programs_;     // by Script::clauses; empty: a clause without sites
     size_t key_bytes_ = 0, text_bytes_ = 0; // of each stub's frame
 
+    size_t keys_ = 0; // of the caller's frame, in a routine: how far above the stack pointer
+
     // Of the stub that is being made.
     const Site* site_ = nullptr;
     std::vector<Argument> arguments_;
@@ -342,7 +328,7 @@ private:
     Emitter& code_;
 };
 
-/// Bytes of the stack, below the red zone, that a hit takes at most.
-inline constexpr size_t most_stack = 512;
+/// Bytes of the stack that a hit takes at most, from the program's stack pointer down: its red zone is among them.
+inline constexpr size_t most_stack = 640;
 
 } // namespace fastsdt::engine

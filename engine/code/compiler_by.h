@@ -26,7 +26,14 @@ protected:
     {}
 
     static constexpr Reg reg(Role role) { return Processor::reg(role); }
-    static Memory memory(Word word) { return {.base = reg(word.base), .displacement = int64_t(word.offset)}; }
+    static Memory memory(Word word)
+    {
+        return {.base = reg(word.base),
+                .displacement = int64_t(word.offset),
+                .index = reg(word.index),
+                .scale = word.scale,
+                .size = word.size};
+    }
     static Memory frame(size_t offset, int size = 8)
     {
         return {.base = Processor::stack, .displacement = int64_t(offset), .size = size};
@@ -37,8 +44,9 @@ protected:
     void check_stack() const
     {
         const size_t of_routines = Processor::of_routines + (tables_.modules ? Processor::of_unwinding : 0);
-        if (!calls_functions() && frame_size() + of_routines > most_stack)
-            throw Refusal({State::too_much_stack, most_stack});
+        constexpr size_t ours = most_stack - Processor::red_zone;
+        if (!calls_functions() && frame_size() + of_routines > ours)
+            throw Refusal({State::too_much_stack, ours});
     }
 
     /// to = the program's value of register `from`.
@@ -65,7 +73,6 @@ protected:
     void program_stack(Role to) final { program_register(Processor::stack, reg(to)); }
     void returned(Role to) final { program_register(Processor::returned, reg(to)); }
     void move(Role to, Role from) final { as_.move(reg(to), reg(from)); }
-    void load(Role to, Word from) final { as_.load(reg(to), memory(from)); }
     void store(Word to, Role from) final { as_.store(memory(to), reg(from)); }
     void address(Role to, Word of) final { as_.address(reg(to), memory(of)); }
     void frame_address(Role to, size_t offset) final { as_.address(reg(to), frame(offset)); }

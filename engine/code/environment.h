@@ -61,7 +61,7 @@ struct Environment {
     Lasting stack;
     /// Where the process's C library keeps, relative to the thread pointer, the start of a thread's stack and its size: two words.
     /// 0: not known. process/environment.cpp
-    uint32_t thread_stack = 0;
+    int32_t thread_stack = 0;
     std::optional<CycleClock> clock; ///< empty: nsecs is refused
     uint64_t start_ns = 0;           ///< elapsed is nsecs less this
     bool counter = false;            ///< the processor's counter tells the time: events have it

@@ -336,7 +336,7 @@ void Compiler::perform(const ir::Ask& op)
         }
         process_id();
         jump_if_zero(Role::result, cold([this, unread = unread_] {
-                         count_unread();
+                         count_at(Tables::unread);
                          jump(unread);
                      }));
         break;
@@ -656,7 +656,7 @@ void Compiler::perform(const ir::Length& op)
         binary(Operator::bit_and);
         compute(Operator::bit_and, int64_t(0x8080808080808080));
         jump_if_zero(Role::result, next);
-        lowest_bit();
+        find_lowest_bit(Role::result, Role::result);
         compute(Operator::shift_right, 3);
         if (i != 0)
             compute(Operator::add, int64_t(i));
@@ -685,6 +685,35 @@ void Compiler::perform(const ir::Frames& op)
 }
 
 // ---- Memory of the program
+
+void Compiler::process_id()
+{
+    long_constant(Role::result, arena_.first_mark);
+    load(Role::result, {Role::result, offsetof(Mark, pid)});
+}
+
+void Compiler::read_memory(size_t bytes, bool is_signed)
+{
+    constant(Role::entry, int64_t(bytes));
+    prepare_read();
+    call_routine(routines_.word);
+    jump_if_zero(Role::second, unread_);
+    if (is_signed && bytes < 8)
+        extend(Role::result, bytes, true);
+}
+
+void Compiler::unary(Operator op)
+{
+    op == Operator::negate ? negate(Role::result) : invert(Role::result);
+}
+
+void Compiler::binary(Operator op)
+{
+    if (op == Operator::divide || op == Operator::modulo)
+        divide(op == Operator::modulo);
+    else
+        apply(op, Role::result, Role::second);
+}
 
 void Compiler::perform(const ir::ReadWord& op)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Tables: how stubs find entries, make them, and get larger chunks. code/x86/routines.cpp says what an entry is.
+// Tables: how stubs find entries, make them, and get larger chunks. code/entries.cpp says what an entry is.
 //
 // A table's word is changed from a chunk to its successor by one instruction, and never back. A chunk's header
 // is written before that, and not any more afterwards. So whoever reads the word finds a chunk that is whole. A signal handler or
@@ -22,6 +22,12 @@ unsigned shift_of(size_t entries)
 
 } // namespace
 
+void Compiler::begin(Label routine)
+{
+    begin_routine(routine);
+    keys_ = return_address();
+}
+
 void Compiler::routines()
 {
     routines_.acquire = label();
@@ -42,18 +48,18 @@ void Compiler::routines()
     text_routine();
     word_routine();
     if (environment_.system_calls && !environment_.tid_offset)
-        number_routine(routines_.tid, Asked::tid);
+        number_routine(routines_.tid, SystemCall::gettid);
     if (environment_.system_calls && engine::uses(script_, Value::uid))
-        number_routine(routines_.uid, Asked::uid);
+        number_routine(routines_.uid, SystemCall::getuid);
     if (environment_.system_calls && engine::uses(script_, Value::gid))
-        number_routine(routines_.gid, Asked::gid);
+        number_routine(routines_.gid, SystemCall::getgid);
     if (environment_.system_calls)
         comm_routine();
     if (tables_.ring)
         ring_routine();
     if (tables_.stacks)
         stack_routine(false);
-    if (tables_.modules) {
+    if (tables_.modules && unwinds()) {
         unwind_routine();
         stack_routine(true);
     }
@@ -70,13 +76,13 @@ void Compiler::map_routines(size_t map)
     const MapKind kind = script_.maps[map].kind;
     const MapRoutines& routine = routines_.maps[map];
     if (table.direct) {
-        begin_routine(routine.direct);
+        begin(routine.direct);
         direct_routine(table);
         return;
     }
     if (!is_assigned(kind)) { // to Role::entry: the entry, made if need be; 0: no room
         const auto again = label(), done = label(), absent = label(), full = label(), older = label(), none = label();
-        begin_routine(routine.update);
+        begin(routine.update);
         bind(again);
         newest_chunk(table);
         find_entry(table, done, absent, false);
@@ -92,7 +98,7 @@ void Compiler::map_routines(size_t map)
         bind(done);
         return_from_routine();
     } else {
-        begin_routine(routine.assign);
+        begin(routine.assign);
         begin_assigning();
         if (kind == MapKind::string)
             assign_text(table);
@@ -102,7 +108,7 @@ void Compiler::map_routines(size_t map)
         return_from_routine();
     }
     if (script_.maps[map].adds) {
-        begin_routine(routine.add);
+        begin(routine.add);
         begin_assigning();
         assign_number(table, true);
         end_assigning();
@@ -110,7 +116,7 @@ void Compiler::map_routines(size_t map)
     }
     if (kind == MapKind::string) { // to the frame's place of texts: zeros if there is none
         const auto found = label(), absent = label();
-        begin_routine(routine.load);
+        begin(routine.load);
         search(table, found, absent);
         bind(found);
         load_text(table);
@@ -122,7 +128,7 @@ void Compiler::map_routines(size_t map)
         return_from_routine();
     } else if (is_assigned(kind)) { // to Role::result: the value, 0 if there is none
         const auto found = label(), absent = label();
-        begin_routine(routine.load);
+        begin(routine.load);
         search(table, found, absent);
         bind(found);
         load_value(table, absent);
@@ -133,13 +139,13 @@ void Compiler::map_routines(size_t map)
     }
     if (script_.maps[map].asked) { // to Role::result: 1 or 0
         const auto is_there = label(), is_not = label();
-        begin_routine(routine.has);
+        begin(routine.has);
         search(table, is_there, is_not);
         answer(is_there, is_not);
         return_from_routine();
     }
     const auto found = label(), absent = label();
-    begin_routine(routine.remove);
+    begin(routine.remove);
     search(table, found, absent);
     bind(found);
     erase_entry(table, Role::entry);
@@ -204,12 +210,13 @@ void Compiler::assign_number(const Table& table, bool adds)
 void Compiler::ring_routine()
 {
     const auto none = label();
-    begin_routine(routines_.ring);
+    begin(routines_.ring);
     constant(Role::result, int64_t(tables_.ring_bytes()));
     allocate(none);
     constant(Role::result, int64_t(tables_.overwrites ? Ring::no_limit : tables_.ring_size));
     store({Role::entry, Ring::limit}, Role::result);
-    claim_word(*tables_.ring);
+    constant(Role::result, 0);
+    exchange({Role::block, *tables_.ring}, Role::entry, false);
     bind(none);
     load(Role::table, {Role::block, *tables_.ring});
     return_from_routine();
@@ -256,7 +263,7 @@ void Compiler::assign_text(const Table& table)
 void Compiler::newest_chunk(const Table& table)
 {
     if (table.shared) {
-        data_address(Role::table, table.offset);
+        long_constant(Role::table, arena_.data + table.offset);
         load_chunk(Role::table, {Role::table, 0});
     } else {
         load_chunk(Role::table, {Role::block, table.offset});

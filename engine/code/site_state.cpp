@@ -99,7 +99,7 @@ std::string text(const SiteState& state, size_t sites)
         return fmt::format("want{} goid, and {} no function{} of a Go program whose version is known", s,
                            one ? "is" : "are", one ? "" : "s");
     case State::only_in_kernel: return fmt::format("want{} {}, which only the kernel's engine has", s, state.detail);
-    case State::no_stacks: return fmt::format("want{} ustack, which stubs for this architecture cannot walk", s);
+    case State::no_stacks: return fmt::format("want{} ustack(dwarf), which stubs for this architecture do not have", s);
     }
     return {};
 }

@@ -38,7 +38,7 @@ void Compiler::put_key(const ir::Operand& key)
 // The address of a shared map without keys, to Role::table.
 void Compiler::shared_value(const Table& table)
 {
-    data_address(Role::table, table.offset);
+    long_constant(Role::table, arena_.data + table.offset);
 }
 
 // Goes on if the block's own entry has this thread's id, which is then in Role::result. Jumps to `free` if it has no id,
@@ -58,7 +58,7 @@ Compiler::Label Compiler::by_table(Label routine, bool may_be_refused, Label don
         store_frame(0, Role::result);
         call_routine(routine);
         if (may_be_refused)
-            jump_if_refused(dropped(done));
+            jump_if_zero(Role::result, dropped(done));
         jump(done);
     });
 }
@@ -193,7 +193,7 @@ void Compiler::perform(const ir::Assign& op)
     const auto assign = [&] {
         const auto next = label();
         call_routine(routines_.maps[op.map].assign);
-        jump_if_refused(dropped(next));
+        jump_if_zero(Role::result, dropped(next));
         bind(next);
     };
     if (!op.value.is_value()) {
@@ -235,7 +235,7 @@ void Compiler::perform(const ir::Add& op)
         put_key(op.key);
         fetch(op.a, Role::recorded);
         call_routine(routines_.maps[op.map].add);
-        jump_if_refused(dropped(next));
+        jump_if_zero(Role::result, dropped(next));
         bind(next);
     } else {
         fetch(op.a, Role::recorded);

@@ -43,7 +43,7 @@ inline constexpr size_t most_keys = 4096;    ///< of a map in one thread, or sha
 /// Stubs multiply by it to hash: 2^64 divided by the golden ratio, odd.
 inline constexpr uint64_t hash_multiplier = 0x9E3779B97F4A7C15;
 
-/// The entry of a table at which the search for a key begins. The same in machine code: find() in code/*/routines.cpp.
+/// The entry of a table at which the search for a key begins. The same in machine code: find_entry() in code/entries.cpp.
 /// @param words  the key's bytes, 8 by 8
 size_t first_entry(const std::vector<uint64_t>& words, size_t entries);
 
@@ -185,7 +185,7 @@ struct Tables {
     // Clocks, each from another second on, so that none changes while a stub reads it.
     static constexpr size_t clocks = (slice + slice_size + 63) / 64 * 64, clock_size = 32, most_clocks = 16;
 
-    // Where stacks are whole, for stubs that walk one: code/x86/stacks.cpp. Words:
+    // Where stacks are whole, for stubs that walk one: code/stacks.cpp. Words:
     static constexpr size_t thread_stack = clocks + most_clocks * clock_size; ///< Environment::thread_stack
     static constexpr size_t stack_start = thread_stack + 8;   ///< the main thread's, in the process itself: it grows
     static constexpr size_t stack_at_first = stack_start + 8; ///< the same when the first stub was made

@@ -223,7 +223,7 @@ void OwnRun::reset()
     std::vector<FirstWord> words = first_words(tables, {uint64_t(data), data_size}, environment_.clock);
     if (tables.stacks) // as Session does
         words.insert(words.end(),
-                     {{Tables::thread_stack, environment_.thread_stack},
+                     {{Tables::thread_stack, uint64_t(int64_t(environment_.thread_stack))},
                       {Tables::last_frame, stack.end ? stack.end - 16 : 0},
                       {Tables::stack_start, stack.start},
                       {Tables::stack_at_first, stack.start}});

@@ -141,6 +141,19 @@ public:
         });
     }
 
+    std::vector<std::vector<uint64_t>> stacks() const
+    {
+        const auto reader = [this](size_t offset, size_t size) {
+            std::vector<std::byte> bytes(std::min<size_t>(size, data_size - offset));
+            read(data + offset, bytes.data(), bytes.size());
+            return bytes;
+        };
+        std::vector<std::vector<uint64_t>> found;
+        for (const uint64_t address : interned_stacks(tables, reader))
+            found.push_back(stack_at(tables, {data, data_size}, reader, address));
+        return found;
+    }
+
     std::vector<Event> events(bool last = false)
     {
         std::vector<Event> found;
@@ -165,6 +178,11 @@ public:
     EventReader event_reader;
     Code code;
 };
+
+uint64_t data_of(size_t offset)
+{
+    return RemoteRun::data + offset;
+}
 
 std::string refusal(const std::string& text, Site site, bool system_calls = true)
 {
@@ -221,6 +239,7 @@ const char* const all_actions[] = {
     "$i = 0; while ($i < 9) { @l = sum($i++); }",
     "@b = buf(arg0, arg1 % 9); @s = str(arg3, arg1 % 70);",
     "@[rand, bswap(arg0), reg(\"r12\")] = count();",
+    "@[ustack] = count(); @few[ustack(2)] = sum(arg0);",
 };
 constexpr const char* no_copies = "the runner's kernel has no process_vm_readv (qemu-user)";
 constexpr const char* all_operands = "8@x0 -4@w1 2@w2 8@x19 -1@w30 8@[sp, 24]";
@@ -241,6 +260,57 @@ TEST(StubArm64, LeavesTheProgramAsItIs)
                 ASSERT_EQ(after, before) << filter << actions;
             }
         }
+}
+
+// Frames by hand: x29 leads to {the caller's frame, a return address}. Of a stack that nobody told of, only the page is read that the
+// stack pointer is in.
+TEST(StubArm64, WalksTheFramesThatItMayRead)
+{
+    constexpr uint64_t page = 4096, site_address = 0x1234, signature = uint64_t(0x2b) << 48;
+    Site site = usdt("8@sp");
+    site.address = site_address;
+    const RemoteRun run("usdt:*:p:n { @sp = max(arg0); @[ustack] = count(); }", site);
+    Cpu state;
+    run.pass(state);
+    const uint64_t sp = uint64_t(only_number(run.maps()));
+    EXPECT_EQ(run.stacks(), (std::vector<std::vector<uint64_t>>{{site_address}}));
+    const auto pass = [&](uint64_t frame) { // three frames, 32 bytes apart; sp is a multiple of 16
+        Cpu cpu;
+        for (uint64_t i = 0; i < 3; ++i) {
+            cpu.stack[4 * i] = i < 2 ? sp + 32 * (i + 1) : 0;
+            cpu.stack[4 * i + 1] = (0x401000 + i) | signature;
+        }
+        cpu.x[29] = frame;
+        const size_t before = run.stacks().size();
+        run.pass(cpu);
+        EXPECT_EQ(cpu.x[29], frame);
+        const auto stacks = run.stacks();
+        return std::pair(stacks.size() - before, stacks);
+    };
+    const auto tell = [&](uint64_t start, uint64_t end) {
+        for (const auto& [offset, value] : {std::pair(Tables::stack_start, start), {Tables::last_frame, end - 16}})
+            run.write(data_of(offset), &value, sizeof value);
+    };
+    const auto cut = [&] {
+        uint64_t number = 0;
+        run.read(data_of(Tables::cut), &number, sizeof number);
+        return number;
+    };
+    // Frames that are not aligned, that lie below, or where nothing is mapped: the stack ends.
+    for (const uint64_t odd : {sp + 4, sp - 16, uint64_t(8), ~uint64_t(7), uint64_t(1) << 47})
+        EXPECT_EQ(pass(odd).first, 0u) << odd; // the innermost alone, as before
+    const uint64_t before = cut();
+    EXPECT_EQ(pass(sp + 16 * page).first, 0u); // it may be mapped; nobody told
+    EXPECT_EQ(cut(), before + 1);
+    const auto has = [](const auto& passed, const std::vector<uint64_t>& stack) {
+        return passed.first == 1 && std::find(passed.second.begin(), passed.second.end(), stack) != passed.second.end();
+    };
+    tell(sp & ~(page - 1), sp + 96); // up to the last of the three
+    EXPECT_TRUE(has(pass(sp), {site_address, 0x401000, 0x401001, 0x401002}));
+    EXPECT_EQ(cut(), before + 1);
+    tell(sp & ~(page - 1), sp + 64);
+    EXPECT_TRUE(has(pass(sp), {site_address, 0x401000, 0x401001}));
+    EXPECT_EQ(cut(), before + 1); // behind its end is nothing
 }
 
 // The parts of vector registers that the kernel may clear in a system call.
@@ -723,8 +793,9 @@ TEST(OperandArm64, SaysWhyAnArgumentCannotBeRead)
         EXPECT_NE(refusal(text, usdt(operand)), "") << operand;
     EXPECT_EQ(refusal(text, usdt("")), "has no arg0");
     EXPECT_EQ(refusal(text, usdt("8@[x29, -8]")), "");
-    EXPECT_EQ(refusal("usdt:*:p:n { @[ustack] = count(); }", usdt("")),
-              "wants ustack, which stubs for this architecture cannot walk");
+    EXPECT_EQ(refusal("usdt:*:p:n { @[ustack] = count(); }", usdt("")), "");
+    EXPECT_EQ(refusal("usdt:*:p:n { @[ustack(dwarf)] = count(); }", usdt("")),
+              "wants ustack(dwarf), which stubs for this architecture do not have");
     // Without system calls memory is read where that is safe, and a thread's id is not known.
     EXPECT_EQ(refusal(text, usdt("8@[x29, -8]"), false), "");
     EXPECT_EQ(refusal(action("", "@[str(arg0)] = count();"), usdt("8@x0"), false), "");
@@ -733,7 +804,7 @@ TEST(OperandArm64, SaysWhyAnArgumentCannotBeRead)
     for (int i = 0; i < 23; ++i)
         deep = "(arg0 + 1) * (" + deep + ")"; // the left operand waits for the right one
     EXPECT_EQ(refusal(action("", "@[str(arg0), str(arg0), str(arg0), str(arg0)] = sum(" + deep + ");"), usdt("8@x0")),
-              "wants more than 512 bytes of the stack for keys and operands");
+              "wants more than 640 bytes of the stack for keys and operands");
 }
 
 TEST(ExpressionArm64, IsWhatTheInterpreterSays)

@@ -694,7 +694,7 @@ TEST(Stub, JumpsOutOfAnyInstructionLeaveAKeyItsPlace)
     std::memcpy(&first, run.data + table.offset, sizeof first);
     for (size_t i = 0; i < table.first; ++i) {
         const auto* const entry = reinterpret_cast<const unsigned char*>(first & ~uint64_t(63)) + i * table.entry_size;
-        const unsigned tag = *entry & 7; // code/x86/routines.cpp
+        const unsigned tag = *entry & 7; // code/entries.cpp
         used += tag != 0;
         half_made += tag == 5;
     }

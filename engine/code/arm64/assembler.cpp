@@ -3,6 +3,9 @@
 
 #include "base/integers.h"
 
+#include <bit>
+#include <stdexcept>
+
 namespace fastsdt::engine::arm64 {
 namespace {
 
@@ -32,6 +35,8 @@ vixl::MemOperand at(Reg address)
 bool fits(const Memory& memory)
 {
     constexpr int64_t most_below = 256;
+    if (memory.index != no_register)
+        return false;
     if (memory.displacement < 0)
         return memory.displacement >= -most_below;
     return memory.displacement >= 0 && memory.displacement % memory.size == 0
@@ -149,6 +154,11 @@ void Assembler::store_pair(const Memory& to, Reg from, Reg second)
 void Assembler::address(Reg to, const Memory& of)
 {
     clobber(bit(to));
+    if (of.index != no_register) {
+        add(to, of.base, shifted(of.index, vixl::LSL, unsigned(std::countr_zero(unsigned(of.scale)))));
+        address(to, {.base = to, .displacement = of.displacement});
+        return;
+    }
     const bool down = of.displacement < 0;
     const uint64_t by = down ? 0 - uint64_t(of.displacement) : uint64_t(of.displacement);
     const auto step = [&](Reg from, uint64_t part) {
@@ -164,6 +174,8 @@ void Assembler::address(Reg to, const Memory& of)
             step(by > most_add ? to : of.base, by & most_add);
     } else {
         const Reg number = to == of.base ? scratch : to;
+        if (number == of.base)
+            throw std::logic_error("no register for so large a displacement");
         constant(number, uint64_t(of.displacement));
         put([&](auto& a) { a.add(x(to), x(of.base), Operand(x(number), vixl::UXTX, 0)); });
     }

@@ -58,10 +58,12 @@ constexpr Registers bit(Reg reg)
 /// The flags have sp's bit in a set of registers. sp needs none: every stub leaves it as it was.
 inline constexpr Reg flags = sp;
 
-/// Displacement(base), `size` bytes.
+/// Displacement(base, index, scale), `size` bytes. With an index it takes two instructions.
 struct Memory {
     Reg base = sp;
     int64_t displacement = 0;
+    Reg index = no_register;
+    int scale = 1;
     int size = 8;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The arm64 stub compiler, inside: code/arm64/routines.cpp has what all stubs of an arena call, code/arm64/operations.cpp values,
+// The arm64 stub compiler, inside: code/arm64/instructions.cpp has what stubs and routines are written in, code/arm64/operations.cpp values,
 // code/arm64/updates.cpp updates of maps, code/arm64/stubs.cpp the stub around them.
 //
 // Registers in a stub, once the program's values are saved:
@@ -27,11 +27,11 @@ struct Processor {
     using Reg = arm64::Reg;
     using Memory = arm64::Memory;
     static constexpr Reg stack = sp, returned = x0, goroutine = x28;
-    static constexpr size_t red_zone = 0, of_routines = 64, // without long vectors: system_call()
+    static constexpr size_t red_zone = 0, of_routines = 112, // without long vectors: keep_vectors()
         of_unwinding = 0;
     static constexpr Reg reg(Role role)
     {
-        constexpr Reg of[] = {x0, x1, x3, x4, x5, x2, x11};
+        constexpr Reg of[] = {x0, x1, x3, x4, x5, x2, x11, x6, x7, x8, x19, x20, x21, x22, x23, sp, no_register};
         return of[size_t(role)];
     }
 };
@@ -41,72 +41,75 @@ public:
     Compiler(const Script& script, const Tables& tables, const Arena& arena, const Environment& environment);
 
 private:
-    // ---- code/arm64/routines.cpp
-    void acquire_routine() override;
-    void claim_routine() override;
-    void text_routine() override;
-    void word_routine() override;
-    void number_routine(Label routine, Asked what) override;
-    void comm_routine() override;
-    void stack_routine(bool) override {}
-    void unwind_routine() override {}
-    void find_lasting(Label none);
-    void ask_for_calls(Label forbidden);
-    void heed_filter(Label nothing, Label forbidden);
-    void count_unread() override;
-    void prepare_read() override; ///< x1, x6, x7 and x9 for find_lasting()
+    // ---- code/arm64/instructions.cpp
+    void constant(Role to, int64_t value) override;
+    void long_constant(Role to, uint64_t value) override { as_.long_constant(reg(to), value); }
+    void load_near(Role to, uint64_t from) override { as_.load_near(reg(to), from); }
+    void load(Role to, Word from) override { as_.load(reg(to), memory(from)); }
+    void store_number(Word to, int64_t number) override;
+    void element(Role to, Role first, Role index, size_t size) override;
+    void copy_bytes(Role to, Role from, size_t size) override;
+    void zero_bytes(Role at, size_t size) override;
+    void apply(Operator op, Role role, const Right& by) override;
+    void invert(Role role) override;
+    void negate(Role role) override;
+    void extend(Role role, size_t size, bool is_signed) override;
+    void find_lowest_bit(Role to, Role of) override;
+    void jump(Label to) override;
+    void jump_if(Is condition, Role a, const Right& b, Label to) override;
+    void jump_if_zero(Role role, Label to, bool zero) override;
+    void jump_if_zero(Word word, Label to, bool zero) override;
+    void jump_if_bits(Role role, int64_t mask, Label to, bool any) override;
+    void count_down(Role counter, Label to, bool zero) override;
+    void jump_if_unlike(Role a, Role b, Label to) override;
+    void load_ordered(Role to, Word from) override;
+    void store_ordered(Word to, Role from) override;
+    void order_loads() override;
+    void jump_if_empty(Word word, Label to) override;
+    void exchange(Word word, Role to, bool shared, std::optional<Label> otherwise) override;
+    void add_atomically(Word word, int64_t number) override;
     void begin_routine(Label routine) override;
     void return_from_routine() override;
+    size_t push(std::initializer_list<Role> roles, bool hidden) override;
+    size_t pop(std::initializer_list<Role> roles, bool hidden) override;
+    void move_stack(int64_t by) override;
+    void system_call(SystemCall which, std::initializer_list<CallArgument> arguments) override;
+    void untag(Role address) override;
+    void strip(Role address) override;
+    Reg in_register(const Right& right);
+    Reg at_register(Word word);
+    static std::vector<Reg> pushed(std::initializer_list<Role> roles, bool hidden);
+    void keep_vectors(bool back);
+
+    // ---- code/arm64/routines.cpp
+    void begin_stack(bool by_rows) override;
+    void control_block(Role to, Label none) override;
+    bool unwinds() const override { return false; }
+    void unwind_routine() override {}
+    void walk_rows(const Visit&) override {}
+    size_t return_address() const override { return 0; } // it is in lr
+    void begin_direct() override { move(Role::kept, Role::result); }
+    void end_direct() override {}
     void begin_assigning() override {}
     void end_assigning() override {}
-    void begin_direct() override;
-    void end_direct() override {}
-    void find_entry(const Table& table, Label found, Label absent, bool deleted) override;
-    void make_entry(const Table& table, Fill fill, Label done, Label full) override;
-    void claim_direct(const Table& table, Label done, Label full) override;
     void exchange_value(const Table& table, bool adds, Label done, Label again) override;
-    void load_value(const Table& table, Label absent) override;
-    void load_text(const Table& table) override;
-    void erase_entry(const Table& table, Role entry) override;
-    void jump_unless_there(Role entry, Label to) override;
-    void allocate(Label none) override;
-    void load_chunk(Role to, Word of) override;
-    void exchange_chunk(const Table& table) override;
-    void claim_word(size_t offset) override;
-    void data_address(Role to, size_t offset) override;
-    void first_entry(const Table& table, Label loop);
-    void next_entry(Label loop);
-    void leave_nothing(Label full);
-    void system_call(int number);
-    void call_read(int64_t pieces);
 
     // ---- code/arm64/operations.cpp
     bool in_memory(const ir::Argument& argument) const override;
     void argument(const ir::Argument& argument, Role to) override;
     void memory_argument(const ir::Argument& argument) override;
     void thread_id(Role to) override;
-    void process_id() override;
-    void read_memory(size_t bytes, bool is_signed) override;
     void register_value(unsigned number, Role to) override;
     void processor(bool node) override;
     void nanoseconds() override;
-    void constant(Role to, int64_t value) override;
     void publish(Word to, int32_t number) override;
     void store_frame_number(size_t offset, int64_t number) override;
-    void stack(unsigned most, bool unwinds) override;
-    void unary(Operator op) override;
-    void lowest_bit() override;
     void swap_bytes(size_t bytes) override;
-    void binary(Operator op) override;
+    void divide(bool modulo) override;
     void divide_by(uint64_t divisor) override;
-    void jump(Label to) override;
-    void jump_if_zero(Role role, Label to, bool zero) override;
-    void jump_if_unlike(Role a, Role b, Label to) override;
-    void jump_if_empty(Word word, Label to) override;
     bool compares_with(int64_t number) const override;
     void jump_if(Operator comparison, std::optional<int64_t> number, bool is_signed, bool when, Label to) override;
     void call_routine(Label routine) override;
-    void jump_if_refused(Label to) override;
     Source argument_source(const ir::Argument& argument) const;
 
     // ---- code/arm64/updates.cpp

@@ -95,22 +95,6 @@ void Compiler::thread_id(Role to)
     as_.load(reg(to), {.base = reg(to), .size = 4});
 }
 
-void Compiler::process_id()
-{
-    as_.long_constant(x0, arena_.first_mark);
-    as_.load(x0, {.base = x0, .displacement = offsetof(Mark, pid)});
-}
-
-void Compiler::read_memory(size_t bytes, bool is_signed)
-{
-    as_.constant(x2, bytes);
-    prepare_read();
-    call(routines_.word, routine_changes);
-    jump_if_zero(Role::second, unread_, true);
-    if (is_signed && bytes < 8)
-        as_.extend(x0, x0, int(bytes), true);
-}
-
 void Compiler::register_value(unsigned number, Role to)
 {
     program_register(Reg(number), reg(to));
@@ -144,11 +128,6 @@ void Compiler::nanoseconds()
     as_.jump_if_zero(x1, again, false);
 }
 
-void Compiler::constant(Role to, int64_t value)
-{
-    as_.constant(reg(to), uint64_t(value));
-}
-
 void Compiler::publish(Word to, int32_t number)
 {
     as_.address(x1, memory(to));
@@ -164,34 +143,6 @@ void Compiler::store_frame_number(size_t offset, int64_t number)
     as_.store(frame(offset), number ? x0 : xzr);
 }
 
-void Compiler::stack(unsigned, bool)
-{
-    throw Refusal({State::no_stacks});
-}
-
-void Compiler::prepare_read()
-{
-    const Lasting memory = lasting_of_site();
-    program_register(sp, x1);
-    as_.long_constant(x6, memory.start);
-    as_.long_constant(x7, memory.end);
-    as_.long_constant(x9, uint64_t(memory.away));
-}
-
-void Compiler::unary(Operator op)
-{
-    if (op == Operator::negate)
-        as_.sub(x0, xzr, x0);
-    else
-        as_.logic_not(x0, x0);
-}
-
-void Compiler::lowest_bit()
-{
-    as_.reverse_bits(x0, x0);
-    as_.compute(&vixl::Assembler::clz, x0, x0);
-}
-
 void Compiler::swap_bytes(size_t bytes)
 {
     as_.reverse_bytes(x0, x0);
@@ -199,55 +150,18 @@ void Compiler::swap_bytes(size_t bytes)
         as_.shift_right(x0, x0, int(64 - 8 * bytes));
 }
 
-void Compiler::binary(Operator op)
+// As in BPF: x / 0 is 0, which udiv gives, and so x % 0 is x.
+void Compiler::divide(bool modulo)
 {
-    switch (op) {
-    case Operator::bit_or: as_.logic_or(x0, x0, vixl::XRegister(x1)); return;
-    case Operator::bit_xor: as_.logic_xor(x0, x0, vixl::XRegister(x1)); return;
-    case Operator::bit_and: as_.logic_and(x0, x0, vixl::XRegister(x1)); return;
-    // The processor takes the count modulo 64, as BPF does.
-    case Operator::shift_left: as_.compute(&vixl::Assembler::lslv, x0, x0, x1); return;
-    case Operator::shift_right: as_.compute(&vixl::Assembler::lsrv, x0, x0, x1); return;
-    case Operator::add: as_.add(x0, x0, x1); return;
-    case Operator::subtract: as_.sub(x0, x0, x1); return;
-    case Operator::multiply: as_.compute(&vixl::Assembler::mul, x0, x0, x1); return;
-    // As in BPF: x / 0 is 0, which udiv gives, and so x % 0 is x.
-    case Operator::divide: as_.compute(&vixl::Assembler::udiv, x0, x0, x1); return;
-    case Operator::modulo:
-        as_.compute(&vixl::Assembler::udiv, x2, x0, x1);
+    as_.compute(&vixl::Assembler::udiv, modulo ? x2 : x0, x0, x1);
+    if (modulo)
         as_.compute(&vixl::Assembler::msub, x0, x2, x1, x0);
-        return;
-    default: throw std::logic_error("no such operation");
-    }
 }
 
 void Compiler::divide_by(uint64_t divisor)
 {
     as_.constant(x1, divisor);
     as_.compute(&vixl::Assembler::udiv, x0, x0, x1);
-}
-
-void Compiler::jump(Label to)
-{
-    as_.jump(to);
-}
-
-void Compiler::jump_if_zero(Role role, Label to, bool zero)
-{
-    as_.jump_if_zero(reg(role), to, zero);
-}
-
-void Compiler::jump_if_unlike(Role a, Role b, Label to)
-{
-    as_.sub(reg(a), reg(a), reg(b));
-    as_.jump_if_zero(reg(a), to, false);
-}
-
-void Compiler::jump_if_empty(Word word, Label to)
-{
-    as_.address(x1, memory(word));
-    as_.load_acquire(x1, x1);
-    as_.jump_if_zero(x1, to);
 }
 
 bool Compiler::compares_with(int64_t number) const
@@ -271,11 +185,6 @@ void Compiler::jump_if(Operator comparison, std::optional<int64_t> number, bool 
 void Compiler::call_routine(Label routine)
 {
     call(routine, routine_changes);
-}
-
-void Compiler::jump_if_refused(Label to)
-{
-    as_.jump_if_zero(x0, to);
 }
 
 } // namespace fastsdt::engine::arm64

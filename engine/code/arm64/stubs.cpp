@@ -155,6 +155,7 @@ void Compiler::block()
     as_.load(x2, {.base = x0, .displacement = Tables::owners});
     as_.sub(x2, x2, x1);
     as_.jump_if_zero(x2, cold([this, call_routine, found] {
+                         as_.sub(x0, x0, Assembler::shifted(x4, vixl::LSL, 3));
                          call_routine(routines_.acquire);
                          as_.jump_if_zero(x4, out_);
                          as_.jump(found);

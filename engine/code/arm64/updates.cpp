@@ -11,7 +11,7 @@ namespace fastsdt::engine::arm64 {
 
 void Compiler::count_at(size_t offset)
 {
-    data_address(Role::result, offset);
+    long_constant(Role::result, arena_.data + offset);
     as_.constant(x1, 1);
     as_.atomic_add(x0, x1, environment_.atomics, {x6, x7});
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The x86-64 stub compiler, inside: code/x86/routines.cpp has what all stubs of an arena call, code/x86/operations.cpp values,
+// The x86-64 stub compiler, inside: code/x86/instructions.cpp has what stubs and routines are written in, code/x86/operations.cpp values,
 // code/x86/updates.cpp updates of maps, code/x86/stubs.cpp the stub around them.
 //
 // Registers in a stub, once the program's values are saved:
@@ -29,7 +29,8 @@ struct Processor {
     static constexpr size_t red_zone = 128, of_routines = 80, of_unwinding = 56;
     static constexpr Reg reg(Role role)
     {
-        constexpr Reg of[] = {rax, rcx, rdi, rsi, r8, rdx, rbx};
+        constexpr Reg of[] = {rax, rcx, rdi, rsi, r8,  rdx, rbx, r10,        r9,
+                              r11, r12, r13, r14, r15, rbp, rsp, no_register};
         return of[size_t(role)];
     }
 };
@@ -39,71 +40,68 @@ public:
     Compiler(const Script& script, const Tables& tables, const Arena& arena, const Environment& environment);
 
 private:
-    // ---- code/x86/routines.cpp
-    void acquire_routine() override;
-    void claim_routine() override;
-    void text_routine() override;
-    void word_routine() override;
-    void number_routine(Label routine, Asked what) override;
-    void comm_routine() override;
-    void find_lasting(Label none);
-    void ask_for_calls(Label forbidden);
-    void heed_filter(Label nothing, Label forbidden);
-    void count_unread() override;
-    void prepare_read() override; ///< rcx, r8, r9 and r11 for find_lasting()
+    // ---- code/x86/instructions.cpp
+    void constant(Role to, int64_t value) override;
+    void long_constant(Role to, uint64_t value) override { as_.long_constant(reg(to), value); }
+    void load_near(Role to, uint64_t from) override { as_.load_near(reg(to), from); }
+    void load(Role to, Word from) override;
+    void store_number(Word to, int64_t number) override;
+    void element(Role to, Role first, Role index, size_t size) override;
+    void copy_bytes(Role to, Role from, size_t size) override;
+    void zero_bytes(Role at, size_t size) override;
+    void apply(Operator op, Role to, const Right& by) override;
+    void invert(Role role) override;
+    void negate(Role role) override;
+    void extend(Role role, size_t size, bool is_signed) override;
+    void find_lowest_bit(Role to, Role of) override;
+    void jump(Label to) override;
+    void jump_if(Is condition, Role a, const Right& b, Label to) override;
+    void jump_if_zero(Role role, Label to, bool zero) override;
+    void jump_if_zero(Word word, Label to, bool zero) override;
+    void jump_if_bits(Role role, int64_t mask, Label to, bool any) override;
+    void count_down(Role counter, Label to, bool zero) override;
+    void jump_if_unlike(Role a, Role b, Label to) override;
+    void load_ordered(Role to, Word from) override { load(to, from); }
+    void store_ordered(Word to, Role from) override { store(to, from); }
+    void order_loads() override {}
+    void jump_if_empty(Word word, Label to) override;
+    void exchange(Word word, Role to, bool shared, std::optional<Label> otherwise) override;
+    void add_atomically(Word word, int64_t number) override;
     void begin_routine(Label routine) override;
     void return_from_routine() override;
-    void begin_assigning() override;
-    void end_assigning() override;
+    size_t push(std::initializer_list<Role> roles, bool hidden) override;
+    size_t pop(std::initializer_list<Role> roles, bool hidden) override;
+    void move_stack(int64_t by) override;
+    void system_call(SystemCall which, std::initializer_list<CallArgument> arguments) override;
+    void untag(Role) override {}
+    void strip(Role) override {}
+    static Operand operand(const Right& right);
+
+    // ---- code/x86/routines.cpp
+    size_t return_address() const override { return 8; }
+    void ask_for_thread() override;
     void begin_direct() override;
     void end_direct() override;
-    void find_entry(const Table& table, Label found, Label absent, bool deleted) override;
-    void make_entry(const Table& table, Fill fill, Label done, Label full) override;
-    void claim_direct(const Table& table, Label done, Label full) override;
+    void begin_assigning() override;
+    void end_assigning() override;
     void exchange_value(const Table& table, bool adds, Label done, Label again) override;
-    void load_value(const Table& table, Label absent) override;
-    void load_text(const Table& table) override;
-    void erase_entry(const Table& table, Role entry) override;
-    void jump_unless_there(Role entry, Label to) override;
-    void allocate(Label none) override;
-    void load_chunk(Role to, Word of) override;
-    void exchange_chunk(const Table& table) override;
-    void claim_word(size_t offset) override;
-    void data_address(Role to, size_t offset) override;
-    void first_entry(const Table& table, Label loop);
-    void next_entry(Label loop);
-    void leave_nothing(Label full);
-    Memory key_word(size_t index) const;
-    void system_call(int number);
 
     // ---- code/x86/operations.cpp
     bool in_memory(const ir::Argument& argument) const override;
     void argument(const ir::Argument& argument, Role to) override;
     void memory_argument(const ir::Argument& argument) override;
     void thread_id(Role to) override;
-    void process_id() override;
-    void read_memory(size_t bytes, bool is_signed) override;
     void register_value(unsigned number, Role to) override;
     void processor(bool node) override;
     void nanoseconds() override;
-    void constant(Role to, int64_t value) override;
     void publish(Word to, int32_t number) override;
     void store_frame_number(size_t offset, int64_t number) override;
-    void stack(unsigned most, bool unwinds) override;
-    void unary(Operator op) override;
-    void lowest_bit() override;
     void swap_bytes(size_t bytes) override;
-    void binary(Operator op) override;
-    void divide(bool modulo);
+    void divide(bool modulo) override;
     void divide_by(uint64_t divisor) override;
-    void jump(Label to) override;
-    void jump_if_zero(Role role, Label to, bool zero) override;
-    void jump_if_unlike(Role a, Role b, Label to) override;
-    void jump_if_empty(Word word, Label to) override;
     bool compares_with(int64_t number) const override;
     void jump_if(Operator comparison, std::optional<int64_t> number, bool is_signed, bool when, Label to) override;
     void call_routine(Label routine) override;
-    void jump_if_refused(Label to) override;
     Source argument_source(const ir::Argument& argument) const;
 
     // ---- code/x86/updates.cpp
@@ -118,15 +116,13 @@ private:
     void count_in_histogram(Word first_bucket) override;
     void count_in_steps(const Map& map, Word first_bucket) override;
 
-    // ---- code/x86/stacks.cpp
-    void stack_routine(bool unwinds) override;
+    // ---- code/x86/unwinding.cpp
+    void begin_stack(bool by_rows) override;
+    void control_block(Role to, Label none) override;
+    bool unwinds() const override { return true; }
     void unwind_routine() override;
-    void find_bounds();
-    void unless_readable(Reg address, Label outside);
-    void unless_on_stack(Reg address, Label outside);
-    using Visit = std::function<void()>;
-    void walk_frames(const Visit& visit);
-    void walk_rows(const Visit& visit);
+    void walk_rows(const Visit& visit) override;
+    void unless_on_stack(Role address, Label outside);
 
     // ---- code/x86/call.cpp
     void call_function(const Statement& statement) override;
@@ -147,8 +143,6 @@ private:
     void call(Label routine, Registers changes);
     size_t flags_offset() const;
     size_t frame_size() const override { return flags_offset() + 8; }
-
-    int64_t keys_ = 0; // of the caller's frame, in a routine: from its rsp
 };
 
 /// What routines change, their callers' rsi, rdi, rbx and r12 to r15 excepted.

@@ -133,24 +133,6 @@ void Compiler::thread_id(Role to)
     jump_if_zero(Role::second, unread_, true);
 }
 
-void Compiler::process_id()
-{
-    as_.long_constant(rax, arena_.first_mark);
-    as_.load(rax, {.base = rax, .displacement = offsetof(Mark, pid)});
-}
-
-void Compiler::read_memory(size_t bytes, bool is_signed)
-{
-    as_.constant(rdx, int64_t(bytes));
-    prepare_read();
-    call(routines_.word, routine_changes);
-    jump_if_zero(Role::second, unread_, true);
-    if (is_signed && bytes == 4)
-        as_.emit(ZYDIS_MNEMONIC_MOVSXD, {Part{rax}, Part{rax, 4}});
-    else if (is_signed && bytes < 4)
-        as_.emit(ZYDIS_MNEMONIC_MOVSX, {Part{rax}, Part{rax, int(bytes)}});
-}
-
 void Compiler::register_value(unsigned number, Role to)
 {
     program_register(Reg(number), reg(to));
@@ -192,11 +174,6 @@ void Compiler::nanoseconds()
     as_.jump(ZYDIS_MNEMONIC_JNZ, again);
 }
 
-void Compiler::constant(Role to, int64_t value)
-{
-    as_.constant(reg(to), value);
-}
-
 // x86: other threads see stores in their order.
 void Compiler::publish(Word to, int32_t number)
 {
@@ -211,25 +188,6 @@ void Compiler::store_frame_number(size_t offset, int64_t number)
         as_.constant(rax, number);
         as_.store(frame(offset), rax);
     }
-}
-
-void Compiler::prepare_read()
-{
-    const Lasting memory = lasting_of_site();
-    program_register(rsp, rcx);
-    as_.long_constant(r8, memory.start);
-    as_.long_constant(r9, memory.end);
-    as_.long_constant(r11, uint64_t(memory.away));
-}
-
-void Compiler::unary(Operator op)
-{
-    as_.emit(op == Operator::negate ? ZYDIS_MNEMONIC_NEG : ZYDIS_MNEMONIC_NOT, {Part{rax}});
-}
-
-void Compiler::lowest_bit()
-{
-    as_.emit(ZYDIS_MNEMONIC_BSF, {Part{rax}, Part{rax}});
 }
 
 void Compiler::swap_bytes(size_t bytes)
@@ -256,24 +214,6 @@ void Compiler::divide(bool modulo)
         as_.constant(rax, 0);
     }
     bind(done);
-}
-
-void Compiler::binary(Operator op)
-{
-    switch (op) {
-    case Operator::bit_or: as_.emit(ZYDIS_MNEMONIC_OR, {Part{rax}, Part{rcx}}); return;
-    case Operator::bit_xor: as_.emit(ZYDIS_MNEMONIC_XOR, {Part{rax}, Part{rcx}}); return;
-    case Operator::bit_and: as_.emit(ZYDIS_MNEMONIC_AND, {Part{rax}, Part{rcx}}); return;
-    // The processor takes the count modulo 64, as BPF does.
-    case Operator::shift_left: as_.emit(ZYDIS_MNEMONIC_SHL, {Part{rax}, Part{rcx, 1}}); return;
-    case Operator::shift_right: as_.emit(ZYDIS_MNEMONIC_SHR, {Part{rax}, Part{rcx, 1}}); return;
-    case Operator::add: as_.emit(ZYDIS_MNEMONIC_ADD, {Part{rax}, Part{rcx}}); return;
-    case Operator::subtract: as_.emit(ZYDIS_MNEMONIC_SUB, {Part{rax}, Part{rcx}}); return;
-    case Operator::multiply: as_.emit(ZYDIS_MNEMONIC_IMUL, {Part{rax}, Part{rcx}}); return;
-    case Operator::divide: divide(false); return;
-    case Operator::modulo: divide(true); return;
-    default: throw std::logic_error("no such operation");
-    }
 }
 
 // A division takes up to 90 cycles on processors in use, a multiplication 4. With l = ceil(log2 d) and
@@ -304,29 +244,6 @@ void Compiler::divide_by(uint64_t divisor)
         as_.emit(ZYDIS_MNEMONIC_SHR, {Part{rax}, int64_t(l - 1)});
 }
 
-void Compiler::jump(Label to)
-{
-    as_.jump(ZYDIS_MNEMONIC_JMP, to);
-}
-
-void Compiler::jump_if_zero(Role role, Label to, bool zero)
-{
-    as_.emit(ZYDIS_MNEMONIC_TEST, {Part{reg(role)}, Part{reg(role)}});
-    as_.jump(zero ? ZYDIS_MNEMONIC_JZ : ZYDIS_MNEMONIC_JNZ, to);
-}
-
-void Compiler::jump_if_unlike(Role a, Role b, Label to)
-{
-    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{reg(a)}, Part{reg(b)}});
-    as_.jump(ZYDIS_MNEMONIC_JNZ, to);
-}
-
-void Compiler::jump_if_empty(Word word, Label to)
-{
-    as_.emit(ZYDIS_MNEMONIC_CMP, {memory(word), int64_t(0)});
-    as_.jump(ZYDIS_MNEMONIC_JZ, to);
-}
-
 bool Compiler::compares_with(int64_t number) const
 {
     return fits32(number);
@@ -344,12 +261,6 @@ void Compiler::jump_if(Operator comparison, std::optional<int64_t> number, bool 
 void Compiler::call_routine(Label routine)
 {
     call(routine, routine_changes);
-}
-
-void Compiler::jump_if_refused(Label to)
-{
-    as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rax, 4}, Part{rax, 4}});
-    as_.jump(ZYDIS_MNEMONIC_JZ, to);
 }
 
 } // namespace fastsdt::engine::x86

@@ -34,7 +34,7 @@ constexpr Registers all_but_rsp = 0xffff & ~bit(rsp);
 
 // What a goroutine's stack has below the frame of a function that has checked it: stackGuard less stackSmall, runtime/stack.go.
 constexpr size_t free_of_go = 800;
-static_assert(Processor::red_zone + most_stack <= free_of_go);
+static_assert(most_stack <= free_of_go);
 
 } // namespace
 

@@ -8,7 +8,7 @@ namespace fastsdt::engine::x86 {
 
 void Compiler::count_at(size_t offset)
 {
-    data_address(Role::result, 0);
+    long_constant(Role::result, arena_.data);
     as_.emit(ZYDIS_MNEMONIC_INC, {Memory{.base = rax, .displacement = int64_t(offset)}}, true);
 }
 
