@@ -168,7 +168,7 @@ std::vector<FirstWord> Session::words_at_first(Window window) const
 // The start last: it is what makes a stub read up to the end.
 std::vector<FirstWord> Session::words_of_stacks() const
 {
-    return {{Tables::thread_stack, environment_.thread_stack},
+    return {{Tables::thread_stack, uint64_t(int64_t(environment_.thread_stack))},
             {Tables::last_frame, environment_.stack.end ? environment_.stack.end - 16 : 0},
             {Tables::stack_start, environment_.stack.start}};
 }

@@ -51,28 +51,34 @@ std::vector<uint32_t> words_of(const Image& image, std::string_view name, size_t
     return {};
 }
 
+constexpr uint32_t most = 1 << 16; // bytes of a struct pthread; it really has some 2300
+
+// An offset in a struct pthread, from the thread pointer: that leads to the struct's start (x86-64), or to the byte behind its end
+// (arm64).
+std::optional<int32_t> from_thread_pointer(const Image& image, uint32_t offset)
+{
+    if (own_machine.arch != Arch::arm64)
+        return static_cast<int32_t>(offset);
+    const auto size = words_of(image, "_thread_db_sizeof_pthread", 1);
+    if (size.empty() || size[0] >= most || size[0] < offset)
+        return {};
+    return static_cast<int32_t>(offset) - static_cast<int32_t>(size[0]);
+}
+
 // The GNU C library tells debuggers where a thread's id is: _thread_db_pthread_tid of nptl_db/structs.def is three words
-// of 32 bits, the size in bits, how many there are, and the offset in a struct pthread. The thread pointer leads to the
-// start of that struct (x86-64), or to the byte behind its end (arm64).
+// of 32 bits, the size in bits, how many there are, and the offset in a struct pthread.
 std::optional<int32_t> tid_offset(const Image& image)
 {
-    constexpr uint32_t most = 1 << 16; // bytes of a struct pthread; it really has some 2300
     const auto field = words_of(image, "_thread_db_pthread_tid", 3);
     if (field.empty() || field[0] != 32 || field[1] != 1 || field[2] >= most)
         return {};
-    const auto offset = static_cast<int32_t>(field[2]);
-    if (own_machine.arch != Arch::arm64)
-        return offset;
-    const auto size = words_of(image, "_thread_db_sizeof_pthread", 1);
-    if (size.empty() || size[0] >= most || size[0] < field[2])
-        return {};
-    return offset - static_cast<int32_t>(size[0]);
+    return from_thread_pointer(image, field[2]);
 }
 
 // musl's struct pthread (1.2, src/internal/pthread_impl.h), whose start (x86-64) or end (arm64) is the thread pointer. musl
 // tells nobody, so this is checked in each thread (Target::tids_at()). In a static program that has not begun there is
 // nothing to check; it is musl's if it has the function that begins its first thread.
-constexpr int32_t tid_offset_of_musl = own_machine.arch == Arch::arm64 ? 32 - 200 : 48;
+constexpr int32_t size_of_musl = 200, tid_offset_of_musl = own_machine.arch == Arch::arm64 ? 32 - size_of_musl : 48;
 
 bool is_static_musl(const Image& image)
 {
@@ -134,30 +140,40 @@ std::span<const std::byte> code_of(const Image& image, std::string_view name)
     return {};
 }
 
+// Some instruction of the code has the offset: as a displacement of 32 bits, or on arm64 as ldr of 8 bytes has it.
+bool reads_word(std::span<const std::byte> code, uint32_t offset)
+{
+    if (own_machine.arch == Arch::arm64) {
+        constexpr uint32_t opcode = 0xf9400000, registers = 0x3ff;
+        for (size_t i = 0; i + 4 <= code.size(); i += 4)
+            if ((load(code.data() + i, 4, false) & ~uint64_t(registers)) == (opcode | offset / 8 << 10))
+                return true;
+        return false;
+    }
+    std::byte displacement[sizeof offset];
+    std::memcpy(displacement, &offset, sizeof offset);
+    return std::search(code.begin(), code.end(), std::begin(displacement), std::end(displacement)) != code.end();
+}
+
 // The start of a thread's stack and its size are in struct pthread (nptl/descr.h) behind `nextevent`, of which debuggers are told,
 // and a struct _Unwind_Exception. It has been so since 2003. The function that tells programs of a stack shows that it is so in this
 // library: it reads both words.
-uint32_t thread_stack(const Image& image)
+int32_t thread_stack(const Image& image)
 {
-    constexpr uint32_t most = 1 << 16, pointer = 8, exception = 32, alignment = 16;
+    constexpr uint32_t pointer = 8, exception = 32, alignment = 16;
     const auto field = words_of(image, "_thread_db_pthread_nextevent", 3);
     if (field.empty() || field[0] != 8 * pointer || field[1] != 1 || field[2] >= most)
         return 0;
     const uint32_t start = (field[2] + pointer + alignment - 1) / alignment * alignment + exception;
     const std::span<const std::byte> code = code_of(image, "pthread_getattr_np");
-    for (const uint32_t word : {start, start + pointer}) {
-        std::byte displacement[sizeof word];
-        std::memcpy(displacement, &word, sizeof word);
-        if (!code.empty()
-            && std::search(code.begin(), code.end(), std::begin(displacement), std::end(displacement)) == code.end())
-            return 0;
-    }
-    return start;
+    if (!code.empty() && !(reads_word(code, start) && reads_word(code, start + pointer)))
+        return 0;
+    return from_thread_pointer(image, start).value_or(0);
 }
 
 // map_base and map_size in struct pthread of musl 1.2. musl tells nobody, but stubs find out: both the stack pointer and the thread
 // pointer are in that mapping.
-constexpr uint32_t thread_stack_of_musl = 72;
+constexpr int32_t thread_stack_of_musl = own_machine.arch == Arch::arm64 ? 56 - size_of_musl : 72;
 
 bool is_musl(const Image& image)
 {
@@ -189,9 +205,9 @@ void read_processor(Environment& environment)
 
 } // namespace
 
-uint32_t find_thread_stack(ProcessView& view)
+int32_t find_thread_stack(ProcessView& view)
 {
-    uint32_t found = 0;
+    int32_t found = 0;
     each_module(view, [&](const Image& image) {
         found = thread_stack(image);
         if (found == 0 && is_musl(image))

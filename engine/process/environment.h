@@ -14,6 +14,6 @@ namespace fastsdt::engine {
 Environment read_environment(const Script& script, ProcessView& view);
 
 /// Environment::thread_stack. Reads the files that the view has seen mapped.
-uint32_t find_thread_stack(ProcessView& view);
+int32_t find_thread_stack(ProcessView& view);
 
 } // namespace fastsdt::engine

@@ -105,6 +105,41 @@ cross_cxx -mbranch-protection=standard -Wl,-z,force-bti -nostartfiles start.S \
     "$FASTSDT_SOURCE/tests/engine/unmodified.cpp" -o guest/bin/guarded 2>/dev/null
 cross_cxx -static "$FASTSDT_SOURCE/tests/engine/unmodified.cpp" -o guest/bin/unmodified-static
 cross_cxx -O0 "$FASTSDT_SOURCE/tests/engine/unmodified.cpp" -o guest/bin/slow
+# Calls of which one takes more of the stack than a page, in the main thread and in another.
+cat >deep.c <<'END'
+#include <fastsdt.h>
+#include <pthread.h>
+#define PLAIN __attribute__((noinline, noclone))
+static volatile long total;
+PLAIN long leaf(long n)
+{
+    FASTSDT(deep, hit, n);
+    return n + 1;
+}
+PLAIN long middle(long n)
+{
+    char space[20000]; /* more than a page */
+    __asm__ volatile("" : : "r"(space) : "memory");
+    n = leaf(n);
+    __asm__ volatile("" : : "r"(space) : "memory");
+    return n + total;
+}
+PLAIN void* outer(void* times)
+{
+    for (long i = 0; i < (long)times; ++i)
+        total += middle(i) & 1;
+    return 0;
+}
+int main(void)
+{
+    pthread_t thread;
+    outer((void*)300);
+    pthread_create(&thread, 0, outer, (void*)200);
+    pthread_join(thread, 0);
+    return 0;
+}
+END
+cross -pthread -fno-omit-frame-pointer -mbranch-protection=standard deep.c -o guest/bin/deep
 cross_cxx -std=c++20 -pthread "$FASTSDT_SOURCE/tests/engine/ways.cpp" -o guest/bin/ways
 aarch64-linux-gnu-strip guest/bin/engine_*_test guest/bin/engine_stubs_arm64 guest/bin/fastsdt-trace
 # Libraries, with what they need themselves.
@@ -133,6 +168,8 @@ attach)
 entry)
     fastsdt-trace --engine user -e 'uprobe:./entry:request { @calls = count(); @ids = sum(arg0 & 0xffffffff); } uretprobe:./entry:chain { @results = sum(retval & 0xffffffff); }' -- ./entry 1000
     ;;
+deep)
+    fastsdt-trace --engine user -e 'usdt:./deep:deep:hit { @hit[ustack(3)] = count(); } uprobe:./deep:middle { @in[ustack(2)] = count(); } uretprobe:./deep:middle { @out[ustack(1)] = count(); }' -- ./deep ;;
 latency) fastsdt-trace latency --engine user ./entry:chain -- ./entry 1000 ;;
 *)
     # A static program's tid takes a system call, which it has to be allowed.
@@ -228,7 +265,7 @@ touch guest/empty
     for test in $tests; do echo "$test /empty /bin/engine_${test}_test"; done
     echo "stubs /empty /bin/engine_stubs_arm64$stubs"
     echo "api /empty /bin/api maps"
-    for program in app static static-pie attach; do echo "$program /empty /bin/sh /trace.sh $program"; done
+    for program in app static static-pie attach deep; do echo "$program /empty /bin/sh /trace.sh $program"; done
     [ ! -e guest/bin/entry ] || printf '%s /empty /bin/sh /trace.sh %s\n' entry entry latency latency
 } >guest/commands
 sed -i 's|/bin/engine_stress_test|/bin/env FASTSDT_TOGGLES=20000 &|; s|/bin/engine_stubs_arm64|/bin/env FASTSDT_RUNNER=/bin/runner FASTSDT_CODE=/tmp &|' guest/commands
@@ -263,6 +300,12 @@ exit 0"
 done
 lines attach | matches -xE '@: [1-9][0-9]+' || fail "attach: $(lines attach)"
 lines attach | matches -x 'sites 2 of 2 armed; dropped 0' || fail "attach: $(lines attach)"
+
+# leaf() has no frame: x29 leads to that of middle(), which called it, and behind 20,000 bytes to that of outer().
+stacks=$(lines deep | sed -E 's/^ +//; s/\+[0-9]+$//' | tr '\n' ' ')
+for stack in '@hit\[ leaf outer main \]: 300' '@hit\[ leaf outer [^ ]+ \]: 200' '@in\[ middle outer \]: 500' '@out\[ outer \]: 500' 'sites ([0-9]+) of \1 armed; dropped 0'; do
+    matches -E " $stack " <<<" $stacks " || fail "stacks: $stack: $stacks"
+done
 
 # Moved: as unmodified.sh has it for 600 turns, half of which throw.
 for program in $moved; do
