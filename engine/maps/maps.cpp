@@ -2,6 +2,7 @@
 #include "maps/maps.h"
 
 #include <algorithm>
+#include <sstream>
 
 namespace fastsdt::engine {
 
@@ -57,6 +58,15 @@ std::vector<Datum> values_of(const Statement& statement, std::span<const std::by
         bytes = bytes.subspan(own.size());
     }
     return values;
+}
+
+std::vector<std::string> frames_of(const Datum& stack)
+{
+    std::vector<std::string> frames;
+    std::istringstream lines(stack.text);
+    for (std::string line; std::getline(lines, line);)
+        frames.push_back(line);
+    return frames;
 }
 
 } // namespace fastsdt::engine

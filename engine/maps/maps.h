@@ -70,4 +70,7 @@ struct Maps {
     size_t processes = 0; ///< forked children that have recorded something
 };
 
+/// The lines of a stack that was named, the innermost call first.
+std::vector<std::string> frames_of(const Datum& stack);
+
 } // namespace fastsdt::engine

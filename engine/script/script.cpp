@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "script/script.h"
 
+#include "script/language.h"
+
 #include <algorithm>
 #include <functional>
+#include <fmt/format.h>
 #include <set>
 
 namespace fastsdt::engine {
@@ -158,6 +161,31 @@ bool adds_up(const Script& script)
         });
     }
     return adds && std::none_of(read.begin(), read.end(), [&](size_t map) { return changed.contains(map); });
+}
+
+namespace {
+
+// What the script writes for the key where it first mentions the map.
+std::string label_of(const Expression& key, size_t index)
+{
+    const std::string name = name_of(key);
+    return name.empty() ? fmt::format("key{}", index) : name;
+}
+
+} // namespace
+
+std::vector<std::string> labels_of(const Script& script, size_t map)
+{
+    std::vector<std::string> labels;
+    each_statement(script, [&](const Statement& statement) {
+        for (size_t i = 0; statement.map == map && i < statement.keys.size() && labels.size() == i; ++i) {
+            const std::string label = label_of(statement.keys[i], i);
+            labels.push_back(std::count(labels.begin(), labels.end(), label) ? fmt::format("key{}", i) : label);
+        }
+    });
+    for (size_t i = labels.size(); i < script.maps[map].keys.size(); ++i)
+        labels.push_back(fmt::format("key{}", i));
+    return labels;
 }
 
 } // namespace fastsdt::engine

@@ -440,4 +440,7 @@ bool clears(const Script& script);
 /// another one has left in a map.
 bool adds_up(const Script& script);
 
+/// A word for each key of a map, each once: what the script writes where it first mentions the map, or "key1".
+std::vector<std::string> labels_of(const Script& script, size_t map);
+
 } // namespace fastsdt::engine

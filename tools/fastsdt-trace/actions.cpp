@@ -202,7 +202,7 @@ uint64_t Actions::frames(uint64_t stack)
 {
     const Datum datum = named({ValueKind::stack}, {int64_t(stack), {}});
     if (!datum.text.empty())
-        return frames_of(datum).size();
+        return engine::frames_of(datum).size();
     return shared_.profile ? shared_.profile->frames(stack) : 0;
 }
 

@@ -174,7 +174,7 @@ int trace(const Options& options)
         if (options.flight && !engine::has_events(script))
             give_up("--flight keeps events, and the script makes none at a probe: printf(), print()");
         if (!options.pprof.empty()) {
-            if (std::none_of(script.maps.begin(), script.maps.end(), is_profile))
+            if (std::none_of(script.maps.begin(), script.maps.end(), engine::is_profile))
                 give_up("--pprof is for counts and sums by stack, @[ustack] = count(), and the script has none");
             script.stack_form = engine::StackForm::perf;
         }

@@ -156,7 +156,7 @@ std::string Exposition::finish() &&
 MapMetrics::MapMetrics(const std::string& script, const engine::Script& parsed, size_t map, const MapConfig& config,
                        size_t most_keys)
     : map_(parsed.maps[map]), name_(config.name), help_(config.help), unit_(config.unit), type_(type_of(map_)),
-      labels_(labels_of(parsed, map)), most_keys_(config.most_keys.value_or(most_keys))
+      labels_(engine::labels_of(parsed, map)), most_keys_(config.most_keys.value_or(most_keys))
 {
     if (name_.empty()) {
         const std::string own = sanitized(std::string_view(map_.name).substr(1));

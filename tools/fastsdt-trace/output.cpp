@@ -214,40 +214,6 @@ std::string Output::value_of(const Map& map, const Entry& entry, uint32_t div) c
                         map.type.is_signed);
 }
 
-std::vector<std::string> frames_of(const engine::Datum& stack)
-{
-    std::vector<std::string> frames;
-    std::istringstream lines(stack.text);
-    for (std::string line; std::getline(lines, line);)
-        frames.push_back(line);
-    return frames;
-}
-
-namespace {
-
-// What the script writes for the key where it first mentions the map.
-std::string label_of(const engine::Expression& key, size_t index)
-{
-    const std::string name = engine::name_of(key);
-    return name.empty() ? fmt::format("key{}", index) : name;
-}
-
-} // namespace
-
-std::vector<std::string> labels_of(const engine::Script& script, size_t map)
-{
-    std::vector<std::string> labels;
-    each_statement(script, [&](const engine::Statement& statement) {
-        for (size_t i = 0; statement.map == map && i < statement.keys.size() && labels.size() == i; ++i) {
-            const std::string label = label_of(statement.keys[i], i);
-            labels.push_back(std::count(labels.begin(), labels.end(), label) ? fmt::format("key{}", i) : label);
-        }
-    });
-    for (size_t i = labels.size(); i < script.maps[map].keys.size(); ++i)
-        labels.push_back(fmt::format("key{}", i));
-    return labels;
-}
-
 size_t indent_of(const engine::Script& script, size_t usual)
 {
     const engine::StackForm form = script.stack_style().form;
@@ -257,7 +223,7 @@ size_t indent_of(const engine::Script& script, size_t usual)
 std::string stack_text(const engine::Datum& stack, size_t indent)
 {
     std::string text = "\n";
-    for (const std::string& frame : frames_of(stack))
+    for (const std::string& frame : engine::frames_of(stack))
         text += std::string(indent, ' ') + frame + '\n';
     return text;
 }
@@ -265,7 +231,7 @@ std::string stack_text(const engine::Datum& stack, size_t indent)
 std::string folded(const engine::Datum& stack, bool offsets)
 {
     std::string text;
-    const std::vector<std::string> frames = frames_of(stack);
+    const std::vector<std::string> frames = engine::frames_of(stack);
     for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
         text += text.empty() ? "" : ";";
         if (offsets)

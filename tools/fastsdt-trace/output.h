@@ -71,14 +71,10 @@ enum class Style {
 std::string text_of(const engine::ValueType& type, const engine::Datum& datum, const std::vector<std::string>& probes,
                     Style style = Style::value);
 
-/// A word for each key of a map, each once: what the script writes where it first mentions the map, or "key1".
-std::vector<std::string> labels_of(const engine::Script& script, size_t map);
-
 /// The lines of a stack as bpftrace prints them: behind an empty one, each with so many blanks before it.
 std::string stack_text(const engine::Datum& stack, size_t indent);
 /// Blanks before a frame: those that bpftrace has there, but none before addresses alone.
 size_t indent_of(const engine::Script& script, size_t usual);
-std::vector<std::string> frames_of(const engine::Datum& stack);
 /// "root;caller;leaf", as flame graphs have it, or "root+12;caller+34;leaf+0".
 std::string folded(const engine::Datum& stack, bool offsets);
 

@@ -70,7 +70,7 @@ private:
     static std::string list(const engine::Datum& stack)
     {
         std::string all;
-        for (const std::string& frame : frames_of(stack))
+        for (const std::string& frame : engine::frames_of(stack))
             all += (all.empty() ? "" : ", ") + json_string(frame);
         return "[" + all + "]";
     }

@@ -108,7 +108,11 @@ public:
         output_->summary(last);
         finish_output(options_.output);
         if (pprof_)
-            pprof_->write(profile_of(script_, maps, shared_.names.names(), {began_, took.count()}));
+            pprof_->write(engine::profile_of(script_, maps,
+                                             [&](const engine::ValueType& type, const engine::Datum& datum) {
+                                                 return text_of(type, datum, shared_.names.names(), Style::key);
+                                             },
+                                             "fastsdt-trace: " + script_.source, {began_, took.count()}));
         explain(last);
         if (takes_samples())
             recorder_->samples(samples_of(maps));
@@ -424,7 +428,7 @@ private:
         std::sort(order.begin(), order.end(),
                   [&](size_t a, size_t b) { return script_.maps[a].name < script_.maps[b].name; });
         for (size_t map : order)
-            if (!pprof_ || !is_profile(script_.maps[map]))
+            if (!pprof_ || !engine::is_profile(script_.maps[map]))
                 output_->map(map, maps.maps[map], shared_.names.names(), 0, 0, false);
     }
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# cmake -DFROM=tools/fastsdt-trace/page -DTO=page.cpp -P embed.cmake: the page of `fastsdt-trace report` as C++.
+# cmake -DFROM=tools/fastsdt-trace/page -DTO=page.cpp -DHTML=page.html -P embed.cmake: the page of `fastsdt-trace report` as C++, and as it is,
+# with @DATA@ where data go: the Python package's flame graph.
 cmake_minimum_required(VERSION 3.25)
 
 # base64 of a SHA-256 as a Content-Security-Policy wants it: three hexadecimal digits are two of its characters.
@@ -36,6 +37,7 @@ endforeach()
 foreach(part SCRIPT_HASH STYLE_HASH STYLE SCRIPT)
   string(REPLACE "@${part}@" "${${part}}" page.html "${page.html}")
 endforeach()
+file(WRITE ${HTML} "${page.html}")
 string(FIND "${page.html}" "@DATA@" data)
 string(SUBSTRING "${page.html}" 0 ${data} begin)
 math(EXPR data "${data} + 6")

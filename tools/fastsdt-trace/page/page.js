@@ -3,8 +3,10 @@
 "use strict";
 (() => {
 const { flamegraph, select, uPlot } = parts;
-const data = JSON.parse(document.getElementById("data").textContent);
 const byId = id => document.getElementById(id);
+const nothing = { functions: [], notes: [], threads: [], cuts: [], events: 0, span: 0, tree: { functions: [] }, timeline: { rows: [] },
+  heat: { functions: [] } };
+const data = { ...nothing, ...JSON.parse(byId("data").textContent) };
 const functions = data.functions;
 const notes = Object.fromEntries(data.notes.filter(([key]) => !key.startsWith("said")));
 const said = data.notes.filter(([key]) => key.startsWith("said")).map(([, text]) => text);
@@ -78,6 +80,14 @@ byId("facts").textContent = [plural(data.events, "event"), plural(calls, "call")
   + plural(pids.size, "process", "processes"), duration(data.span), data.events ? `from ${date(data.begin)}` : ""].filter(Boolean).join(", ");
 byId("made").textContent = `Made by fastsdt-trace ${data.version}. This file needs no network.`;
 
+// The Python package shows a flame graph alone, of a script's map.
+if (data.only) {
+  for (const part of document.querySelectorAll("header, footer, .skip, section:not(#flame)"))
+    part.hidden = true;
+  document.title = byId("flame-heading").textContent = data.only.title;
+  byId("flame-hint").textContent = byId("flame-hint").textContent.replace(/^[^.]*\. /, "");
+}
+
 // ---- What was not seen
 
 const unseen = [];
@@ -139,7 +149,7 @@ function treeOf({ functions: of, names, parents, calls: counts, times }, what) {
 if (data.tree.functions.length)
   kinds.push({ name: "Calls", top: treeOf(data.tree, "all calls"), text: duration });
 if (data.samples)
-  kinds.push({ name: "Samples", top: treeOf(data.samples, "all samples"), text: value => plural(value, "sample") });
+  kinds.push({ name: "Samples", top: treeOf(data.samples, data.only ? "all" : "all samples"), text: value => plural(value, data.only?.unit || "sample") });
 
 function textOf(node) {
   const { name, value, calls: count } = node.data;

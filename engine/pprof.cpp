@@ -6,7 +6,6 @@
 #include "base/printable.h"
 #include "base/unusable.h"
 #include "elf/image.h"
-#include "output.h"
 #include "process/symbols.h"
 
 #include <fmt/format.h>
@@ -20,11 +19,7 @@
 #include <tuple>
 #include <utility>
 
-namespace fastsdt::trace_tool {
-
-using engine::Datum;
-using engine::MapKind;
-using engine::ValueKind;
+namespace fastsdt::engine {
 
 namespace {
 
@@ -75,12 +70,12 @@ std::vector<Frame> frames(const Datum& stack)
     for (const std::string& line : frames_of(stack)) {
         const size_t blank = std::min(line.find(' '), line.size());
         std::string_view name = std::string_view(line).substr(std::min(blank + 1, line.size()));
-        if (!std::exchange(is_inlined, name.ends_with(engine::inlined_mark)))
+        if (!std::exchange(is_inlined, name.ends_with(inlined_mark)))
             all.emplace_back();
         Frame& frame = all.back();
         std::from_chars(line.data(), line.data() + blank, frame.address, 16);
         if (is_inlined) {
-            name.remove_suffix(engine::inlined_mark.size());
+            name.remove_suffix(inlined_mark.size());
         } else if (const size_t file = name.rfind(" ("); file != name.npos && name.ends_with(')')) {
             frame.file = name.substr(file + 2, name.size() - file - 3);
             name = name.substr(0, file);
@@ -92,7 +87,7 @@ std::vector<Frame> frames(const Datum& stack)
     return all;
 }
 
-std::string_view unit_of(const engine::Map& map)
+std::string_view unit_of(const Map& map)
 {
     if (map.kind == MapKind::count)
         return "count";
@@ -107,7 +102,7 @@ std::string_view unit_of(const engine::Map& map)
     return "count";
 }
 
-int64_t number_of(const engine::Map& map, const engine::Entry& entry)
+int64_t number_of(const Map& map, const Entry& entry)
 {
     return map.kind == MapKind::integer ? entry.value.number
         : map.kind == MapKind::avg      ? average(entry, map.type.is_signed)
@@ -115,13 +110,13 @@ int64_t number_of(const engine::Map& map, const engine::Entry& entry)
 }
 
 // Between two samples, where only profile probes of one frequency count in the map; else 0.
-int64_t period_of(const engine::Script& script, size_t map)
+int64_t period_of(const Script& script, size_t map)
 {
     std::optional<uint64_t> period;
-    for (const engine::Clause& clause : script.clauses)
-        engine::each_statement(clause.actions, [&](const engine::Statement& statement) {
-            if (statement.kind == engine::Statement::Kind::update && statement.map == map)
-                for (const engine::Probe& probe : clause.probes) {
+    for (const Clause& clause : script.clauses)
+        each_statement(clause.actions, [&](const Statement& statement) {
+            if (statement.kind == Statement::Kind::update && statement.map == map)
+                for (const Probe& probe : clause.probes) {
                     const uint64_t own = probe.has_sample() ? probe.interval_us : 0;
                     period = period && *period != own ? 0 : own;
                 }
@@ -131,19 +126,19 @@ int64_t period_of(const engine::Script& script, size_t map)
 
 class Writer {
 public:
-    explicit Writer(const std::vector<std::string>& names) : probes_(names) {}
+    explicit Writer(const KeyText& key_text) : key_text_(key_text) {}
 
     // @param period  ns; not 0: the map's entries are samples
-    void add(const engine::Script& script, size_t index, const std::vector<engine::Entry>& entries, int64_t period)
+    void add(const Script& script, size_t index, const std::vector<Entry>& entries, int64_t period)
     {
-        const engine::Map& map = script.maps[index];
+        const Map& map = script.maps[index];
         const size_t type = types_.size();
         types_.emplace_back(period ? "samples" : map.name.size() > 1 ? map.name.substr(1) : "hits", unit_of(map));
         if (period)
             types_.emplace_back("cpu", "nanoseconds");
         period_ = period_ ? period_ : period;
         const std::vector<std::string> labels = labels_of(script, index);
-        for (const engine::Entry& entry : entries) {
+        for (const Entry& entry : entries) {
             std::vector<int64_t>& values = samples_[sample_of(map, entry, labels)];
             values.resize(std::max(values.size(), types_.size()));
             values[type] += number_of(map, entry);
@@ -195,7 +190,7 @@ private:
         uint64_t id, first, last;
     };
 
-    Sample sample_of(const engine::Map& map, const engine::Entry& entry, const std::vector<std::string>& labels)
+    Sample sample_of(const Map& map, const Entry& entry, const std::vector<std::string>& labels)
     {
         Sample sample;
         for (size_t i = 0; i < map.keys.size() && i < entry.keys.size(); ++i) {
@@ -206,7 +201,7 @@ private:
             else if (map.keys[i].kind == ValueKind::integer && !map.keys[i].shape)
                 sample.second.push_back({labels[i], "", key.number});
             else
-                sample.second.push_back({labels[i], printable(text_of(map.keys[i], key, probes_, Style::key)), 0});
+                sample.second.push_back({labels[i], printable(key_text_(map.keys[i], key)), 0});
         }
         return sample;
     }
@@ -293,7 +288,7 @@ private:
         }
     }
 
-    const std::vector<std::string>& probes_;
+    const KeyText& key_text_;
     std::vector<std::pair<std::string, std::string>> types_; // name and unit
     std::map<Sample, std::vector<int64_t>> samples_;
     std::map<std::string, Mapping> mappings_; // by file
@@ -306,23 +301,23 @@ private:
 
 } // namespace
 
-bool is_profile(const engine::Map& map)
+bool is_profile(const Map& map)
 {
     const auto stacks = std::count_if(map.keys.begin(), map.keys.end(),
-                                      [](const engine::ValueType& key) { return key.kind == ValueKind::stack; });
+                                      [](const ValueType& key) { return key.kind == ValueKind::stack; });
     return stacks == 1
         && (map.kind == MapKind::count || map.kind == MapKind::sum || map.kind == MapKind::min
             || map.kind == MapKind::max || map.kind == MapKind::avg || map.kind == MapKind::integer);
 }
 
-std::string profile_of(const engine::Script& script, const engine::Maps& maps, const std::vector<std::string>& names,
+std::string profile_of(const Script& script, const Maps& maps, const KeyText& key_text, const std::string& comment,
                        const ProfileTimes& times)
 {
-    Writer writer(names);
+    Writer writer(key_text);
     for (size_t i = 0; i < script.maps.size(); ++i)
         if (is_profile(script.maps[i]))
             writer.add(script, i, maps.maps[i], period_of(script, i));
-    return writer.text("fastsdt-trace: " + script.source, times);
+    return writer.text(comment, times);
 }
 
-} // namespace fastsdt::trace_tool
+} // namespace fastsdt::engine
