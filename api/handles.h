@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The structures behind the handles of fastsdt/trace.h, and guarded(), which wraps each of its functions.
 #pragma once
+#include "base/descriptor.h"
 #include "base/no_cancel.h"
 #include "functions.h"
 #include "process/follow.h"
 #include "process/self.h"
 #include "script/parse.h"
 #include "session.h"
+#include "watch.h"
 
 #include <fastsdt/trace.h>
 
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -18,10 +21,25 @@
 #include <string>
 #include <vector>
 
+namespace fastsdt::api {
+
+/// fastsdt_trace_options, checked.
+struct Wanted {
+    unsigned flags = 0; ///< FASTSDT_TRACE_READ_MEMORY, ...
+    size_t buffer = engine::usual_ring_size;
+    bool has(unsigned flag) const { return (flags & flag) != 0; }
+    bool operator==(const Wanted&) const = default;
+};
+
+/// Events that the watch has taken at most; what comes then stays in the threads' buffers, or is lost.
+inline constexpr size_t most_waiting = 65536;
+
+} // namespace fastsdt::api
+
 struct fastsdt_trace_attachment {
     fastsdt_trace* trace = nullptr; ///< null: detached, and kept for the same text
     std::string text;
-    bool reads_memory = false; ///< fastsdt_trace::reads_memory when it was attached
+    fastsdt::api::Wanted wanted; ///< as it was attached
     fastsdt::engine::Script script;
     std::unique_ptr<fastsdt::api::Function> function; ///< null: a script
     std::unique_ptr<fastsdt::engine::Target> target;
@@ -29,6 +47,12 @@ struct fastsdt_trace_attachment {
     std::unique_ptr<fastsdt::engine::Session> session;
     uint64_t lost_before = 0;                      ///< Session::lost_events() when it was attached
     std::optional<fastsdt::engine::Follow> follow; ///< of another process
+    int64_t begin_ns = 0;                          ///< when it was attached, since 1970
+    std::chrono::steady_clock::time_point looked;  ///< when the watch looked for changes
+    std::chrono::steady_clock::duration pause{};   ///< of the watch, before it looks for events again
+    fastsdt::Descriptor notify;                    ///< an eventfd, if somebody wants to hear of events
+    std::vector<fastsdt::engine::Event> waiting;   ///< events that the watch has taken
+    void hear();                                   ///< from now on the eventfd is not readable
 };
 
 struct fastsdt_trace {
@@ -36,8 +60,11 @@ struct fastsdt_trace {
     pid_t opener = 0; ///< the process that has the handle
     bool reads_memory = false;
     bool own() const { return pid == opener; }
+    /// From now on a thread looks at the attachments that want it.
+    void watch();
     std::mutex one_at_a_time; ///< for another process; all handles to this process share one
     std::vector<fastsdt_trace_attachment*> attachments;
+    fastsdt::api::Watch watcher; ///< the last member: it ends first
 };
 
 namespace fastsdt::api {
@@ -53,6 +80,8 @@ void set_error(fastsdt_trace_error* error, int kind, const std::string& text, en
 /// Throws Failure if this process or thread may not use the handle now.
 void check_usable(const fastsdt_trace* trace);
 void check_usable(const fastsdt_trace_attachment* attachment);
+
+int64_t since_1970(); ///< now, in ns
 
 /// Lives while a process is changed or read. Holds the lock, and keeps hits of this thread from calling functions.
 class Work {

@@ -2,12 +2,16 @@
 // The results of reading: copies, which outlive their attachment.
 #include "base/printable.h"
 #include "handles.h"
+#include "pprof.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <limits>
 #include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
 
 using fastsdt::engine::Map;
 using fastsdt::engine::MapKind;
@@ -29,6 +33,9 @@ struct fastsdt_trace_maps {
     std::vector<std::string> probes;
     std::string unread_reason;
     std::deque<One> maps;
+    std::optional<fastsdt::engine::Script> profiled; ///< for a profile, if one can be made
+    fastsdt::engine::ProfileTimes times;
+    std::string comment, profile;
 };
 
 struct fastsdt_trace_events {
@@ -36,6 +43,7 @@ struct fastsdt_trace_events {
     std::vector<std::string> probes;
     std::deque<std::vector<fastsdt_trace_value>> values;
     std::vector<fastsdt_trace_event> events;
+    std::vector<std::vector<int>> kinds; ///< of their values
     uint64_t lost = 0;
 };
 
@@ -58,6 +66,19 @@ int kind_of(MapKind kind)
     case MapKind::probe: break;
     }
     return FASTSDT_TRACE_STRING;
+}
+
+int kind_of(ValueKind kind)
+{
+    switch (kind) {
+    case ValueKind::integer: return FASTSDT_TRACE_VALUE_NUMBER;
+    case ValueKind::stack: return FASTSDT_TRACE_VALUE_STACK;
+    case ValueKind::probe: return FASTSDT_TRACE_VALUE_PROBE;
+    case ValueKind::string:
+    case ValueKind::bytes:
+    case ValueKind::shown: break;
+    }
+    return FASTSDT_TRACE_VALUE_TEXT;
 }
 
 fastsdt_trace_value value_of(const std::vector<std::string>& probes, ValueKind kind, const engine::Datum& datum)
@@ -135,8 +156,11 @@ void tell(fastsdt_trace_events& events, const engine::Event& from, const std::st
     const engine::Statement& statement = *from.statement;
     const engine::Position where = engine::position(script, statement.where);
     auto& values = events.values.emplace_back();
-    for (size_t i = 0; i < from.values.size(); ++i)
+    auto& kinds = events.kinds.emplace_back();
+    for (size_t i = 0; i < from.values.size(); ++i) {
         values.push_back(value_of(events.probes, statement.values[i].type.kind, from.values[i]));
+        kinds.push_back(kind_of(statement.values[i].type.kind));
+    }
     events.events.push_back({kind_of(statement.kind), static_cast<unsigned>(where.line),
                              static_cast<unsigned>(where.column), from.clock, statement.map, values.size(),
                              values.data()});
@@ -188,7 +212,8 @@ static_assert(
     && int(State::no_processor) == FASTSDT_TRACE_SITE_NO_PROCESSOR
     && int(State::handles_faults) == FASTSDT_TRACE_SITE_HANDLES_FAULTS
     && int(State::no_goroutine) == FASTSDT_TRACE_SITE_NO_GOROUTINE
-    && int(State::only_in_kernel) == FASTSDT_TRACE_SITE_ONLY_IN_KERNEL);
+    && int(State::only_in_kernel) == FASTSDT_TRACE_SITE_ONLY_IN_KERNEL
+    && int(State::not_by_itself) == FASTSDT_TRACE_SITE_NOT_BY_ITSELF);
 
 } // namespace
 
@@ -203,9 +228,9 @@ fastsdt_trace_sites* fastsdt_trace_sites_read(fastsdt_trace_attachment* attachme
         const auto text = [&](std::string of) { return told->texts.emplace_back(std::move(of)).c_str(); };
         for (size_t i = 0; i < states.size(); ++i) {
             const auto& site = session.sites()[i];
-            told->sites.push_back({text(session.probes().at(site.probe)), site.address,
-                                   states[i].state == fastsdt::engine::State::armed,
-                                   text(fastsdt::engine::text(states[i])), static_cast<int>(states[i].state)});
+            told->sites.push_back(
+                {text(session.probes().at(site.probe)), site.address, states[i].state == fastsdt::engine::State::armed,
+                 text(fastsdt::engine::text(states[i])), static_cast<int>(states[i].state), site.left_out(states[i])});
         }
         return told.release();
     });
@@ -242,6 +267,13 @@ fastsdt_trace_maps* fastsdt_trace_maps_read(fastsdt_trace_attachment* attachment
             told->read.dropped += attachment->function->missed();
         for (size_t i = 0; i < attachment->script.maps.size(); ++i)
             tell(*told, attachment->script.maps[i], told->read.maps[i]);
+        const auto& maps = attachment->script.maps;
+        if (attachment->script.stack_style().form == fastsdt::engine::StackForm::perf
+            && std::any_of(maps.begin(), maps.end(), fastsdt::engine::is_profile)) {
+            told->profiled = attachment->script;
+            told->times = {attachment->begin_ns, since_1970() - attachment->begin_ns};
+            told->comment = "libfastsdt-trace: " + attachment->text;
+        }
         return told.release();
     });
 }
@@ -303,6 +335,43 @@ const char* fastsdt_trace_maps_unread_reason(const fastsdt_trace_maps* maps)
     return maps ? maps->unread_reason.c_str() : "";
 }
 
+int fastsdt_trace_maps_key_kind(const fastsdt_trace_maps* maps, size_t map, size_t key)
+{
+    const auto* const one = find(maps, map);
+    return one && key < one->map.keys.size() ? kind_of(one->map.keys[key].kind) : 0;
+}
+
+int fastsdt_trace_maps_value_kind(const fastsdt_trace_maps* maps, size_t map)
+{
+    const auto* const one = find(maps, map);
+    const bool assigned = one
+        && (one->map.kind == MapKind::integer || one->map.kind == MapKind::string || one->map.kind == MapKind::probe);
+    return assigned ? kind_of(one->map.type.kind) : 0;
+}
+
+const void* fastsdt_trace_maps_pprof(fastsdt_trace_maps* maps, size_t* size, fastsdt_trace_error* error)
+{
+    return guarded(error, static_cast<const void*>(nullptr), [&]() -> const void* {
+        if (!maps || !size)
+            throw Failure(FASTSDT_TRACE_MISUSE, "there are no maps, or there is no size: NULL");
+        if (!maps->profiled)
+            throw Failure(
+                FASTSDT_TRACE_MISUSE,
+                "a profile is of counts and sums by stack, @[ustack] = count(), of a script that was attached "
+                "with FASTSDT_TRACE_ADDRESSES and says of no stack how it looks");
+        if (maps->profile.empty())
+            maps->profile = fastsdt::engine::profile_of(
+                *maps->profiled, maps->read,
+                [&](const fastsdt::engine::ValueType& type, const fastsdt::engine::Datum& datum) {
+                    const fastsdt_trace_value value = value_of(maps->probes, type.kind, datum);
+                    return value.text ? std::string(value.text) : std::to_string(value.number);
+                },
+                maps->comment, maps->times);
+        *size = maps->profile.size();
+        return maps->profile.data();
+    });
+}
+
 void fastsdt_trace_maps_free(fastsdt_trace_maps* maps)
 {
     delete maps;
@@ -326,6 +395,8 @@ fastsdt_trace_events* fastsdt_trace_events_read(fastsdt_trace_attachment* attach
         check_usable(attachment);
         const Work work(*attachment->trace);
         auto events = std::make_unique<fastsdt_trace_events>();
+        attachment->hear();
+        events->read = std::exchange(attachment->waiting, {});
         attachment->session->read_events(events->read, false);
         std::stable_sort(
             events->read.begin(), events->read.end(),
@@ -346,6 +417,12 @@ size_t fastsdt_trace_events_count(const fastsdt_trace_events* events)
 const fastsdt_trace_event* fastsdt_trace_events_get(const fastsdt_trace_events* events, size_t index)
 {
     return events && index < events->events.size() ? &events->events[index] : nullptr;
+}
+
+int fastsdt_trace_events_value_kind(const fastsdt_trace_events* events, size_t index, size_t value)
+{
+    return events && index < events->kinds.size() && value < events->kinds[index].size() ? events->kinds[index][value]
+                                                                                         : 0;
 }
 
 uint64_t fastsdt_trace_events_lost(const fastsdt_trace_events* events)

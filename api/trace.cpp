@@ -14,7 +14,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
 #include <cstring>
+#include <sys/eventfd.h>
 #include <unistd.h>
 #include <utility>
 
@@ -47,9 +52,46 @@ Own& own()
     return *now;
 }
 
-Script parse_script(const char* text)
+[[noreturn]] void wrong_options(const char* why)
+{
+    throw Failure(FASTSDT_TRACE_MISUSE, fmt::format("fastsdt_trace_options: {}", why));
+}
+
+Wanted read_options(const fastsdt_trace& trace, const fastsdt_trace_options* options)
+{
+    Wanted wanted;
+    if (trace.reads_memory)
+        wanted.flags |= FASTSDT_TRACE_READ_MEMORY;
+    if (!options)
+        return wanted;
+    // A caller that knows more of the structure than we do may say so only by zeros.
+    constexpr size_t first_size = offsetof(fastsdt_trace_options, buffer) + sizeof options->buffer, most_size = 4096;
+    if (options->size < first_size || options->size > most_size)
+        wrong_options("its size is not set");
+    const auto* const bytes = reinterpret_cast<const unsigned char*>(options);
+    for (size_t i = sizeof *options; i < options->size; ++i)
+        if (bytes[i] != 0)
+            wrong_options("this version of libfastsdt-trace does not know one of its members");
+    if (options->flags
+        & ~unsigned(FASTSDT_TRACE_READ_MEMORY | FASTSDT_TRACE_NO_MOVE | FASTSDT_TRACE_MOVE_FAULTING
+                    | FASTSDT_TRACE_ADDRESSES))
+        wrong_options("this version of libfastsdt-trace does not know one of its flags");
+    if ((options->flags & FASTSDT_TRACE_NO_MOVE) && (options->flags & FASTSDT_TRACE_MOVE_FAULTING))
+        wrong_options("FASTSDT_TRACE_NO_MOVE and FASTSDT_TRACE_MOVE_FAULTING exclude each other");
+    wanted.flags |= options->flags;
+    constexpr size_t least_buffer = size_t(4) << 10, most_buffer = size_t(1) << 30;
+    if (options->buffer != 0 && (options->buffer < least_buffer || options->buffer > most_buffer))
+        wrong_options("a buffer has 4 KiB to 1 GiB");
+    if (options->buffer != 0)
+        wanted.buffer = std::bit_ceil(options->buffer);
+    return wanted;
+}
+
+Script parse_script(const char* text, const Wanted& wanted)
 {
     Script script = engine::parse(text);
+    if (wanted.has(FASTSDT_TRACE_ADDRESSES) && !script.stack_form)
+        script.stack_form = engine::StackForm::perf;
     if (engine::has_dump(script))
         throw Unusable(
             "dump() prints what fastsdt-trace --flight keeps; here fastsdt_trace_events_read() reads events");
@@ -115,11 +157,13 @@ void disarm(fastsdt_trace_attachment& attachment)
 void begin(fastsdt_trace_attachment& attachment)
 {
     const fastsdt_trace& trace = *attachment.trace;
+    attachment.begin_ns = since_1970();
     if (attachment.session) { // it was attached before
         attachment.self->forget_data(attachment.session->contents());
         std::vector<engine::Event> old; // of the attachment before
         attachment.session->read_events(old, true);
         attachment.lost_before = attachment.session->lost_events();
+        attachment.waiting.clear();
         attachment.session->match_again();
     } else {
         if (trace.own()) {
@@ -131,27 +175,31 @@ void begin(fastsdt_trace_attachment& attachment)
             attachment.follow.emplace(attachment.target->view());
         }
         attachment.session = std::make_unique<engine::Session>(
-            attachment.script, *attachment.target, engine::Session::Options{.calls = attachment.reads_memory});
+            attachment.script, *attachment.target,
+            engine::Session::Options{.calls = attachment.wanted.has(FASTSDT_TRACE_READ_MEMORY),
+                                     .moves = !attachment.wanted.has(FASTSDT_TRACE_NO_MOVE),
+                                     .moves_faulting = attachment.wanted.has(FASTSDT_TRACE_MOVE_FAULTING),
+                                     .ring_size = attachment.wanted.buffer});
     }
     arm(attachment);
 }
 
-fastsdt_trace_attachment* attach_own(fastsdt_trace& trace, const char* text, fastsdt_trace_function* function,
-                                     void* context)
+fastsdt_trace_attachment* attach_own(fastsdt_trace& trace, const char* text, const Wanted& wanted,
+                                     fastsdt_trace_function* function, void* context)
 {
     auto& all = own().attachments;
     const auto kept = std::find_if(all.begin(), all.end(), [&](const auto& a) {
-        return !a->trace && a->text == text && a->reads_memory == trace.reads_memory && !a->function == !function;
+        return !a->trace && a->text == text && a->wanted == wanted && !a->function == !function;
     });
     fastsdt_trace_attachment* attachment = kept == all.end() ? nullptr : kept->get();
     trace.attachments.reserve(trace.attachments.size() + 1);
     if (!attachment) {
         auto fresh = std::make_unique<fastsdt_trace_attachment>();
         fresh->text = text;
-        fresh->reads_memory = trace.reads_memory;
+        fresh->wanted = wanted;
         if (function)
             fresh->function = std::make_unique<Function>();
-        fresh->script = function ? parse_probes(text, *fresh->function) : parse_script(text);
+        fresh->script = function ? parse_probes(text, *fresh->function) : parse_script(text, wanted);
         all.push_back(std::move(fresh));
         attachment = all.back().get();
     }
@@ -178,15 +226,33 @@ fastsdt_trace_attachment* attach_own(fastsdt_trace& trace, const char* text, fas
     return attachment;
 }
 
-fastsdt_trace_attachment* attach_outside(fastsdt_trace& trace, const char* text)
+// Where attaching failed.
+void put_back(fastsdt_trace_attachment& attachment)
+{
+    try {
+        if (attachment.session)
+            attachment.session->disarm();
+    } catch (const Unusable&) {
+        // As the error says, which is on its way.
+    }
+}
+
+fastsdt_trace_attachment* attach_outside(fastsdt_trace& trace, const char* text, const Wanted& wanted)
 {
     auto attachment = std::make_unique<fastsdt_trace_attachment>();
     attachment->trace = &trace;
     attachment->text = text;
-    attachment->reads_memory = trace.reads_memory;
-    attachment->script = parse_script(text);
+    attachment->wanted = wanted;
+    attachment->script = parse_script(text, wanted);
     trace.attachments.reserve(trace.attachments.size() + 1);
-    begin(*attachment);
+    try {
+        begin(*attachment);
+        if (attachment->session->is_to_be_watched())
+            trace.watch();
+    } catch (...) {
+        put_back(*attachment);
+        throw;
+    }
     trace.attachments.push_back(attachment.get());
     return attachment.release();
 }
@@ -214,6 +280,8 @@ void forget(fastsdt_trace_attachment& attachment)
 {
     std::erase(attachment.trace->attachments, &attachment);
     if (attachment.self) {
+        attachment.notify.reset();
+        attachment.waiting = {};
         attachment.self->forget_data(attachment.session->contents());
         attachment.trace = nullptr;
     } else {
@@ -222,6 +290,12 @@ void forget(fastsdt_trace_attachment& attachment)
 }
 
 } // namespace
+
+int64_t since_1970()
+{
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
+        .count();
+}
 
 void set_error(fastsdt_trace_error* error, int kind, const std::string& text, Position where)
 {
@@ -254,11 +328,92 @@ void check_usable(const fastsdt_trace_attachment* attachment)
     check_usable(attachment->trace);
 }
 
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Pause = std::optional<Clock::duration>;
+
+// What nobody tells of, as fastsdt-trace looks for it.
+void look_for_changes(fastsdt_trace_attachment& attachment)
+{
+    attachment.follow->news(); // reads what is mapped
+    attachment.session->look_for_filters();
+    attachment.session->look_for_handlers();
+    attachment.session->follow_stack();
+    attachment.session->free_slots();
+}
+
+// Soon again where there was something, and where there was nothing later each time.
+void look_for_events(fastsdt_trace_attachment& attachment)
+{
+    constexpr Clock::duration soonest = std::chrono::milliseconds(1), latest = std::chrono::milliseconds(10);
+    const size_t before = attachment.waiting.size();
+    if (before < most_waiting)
+        attachment.session->read_events(attachment.waiting, false);
+    if (attachment.waiting.size() == before) {
+        attachment.pause = std::clamp(2 * attachment.pause, soonest, latest);
+        return;
+    }
+    attachment.pause = soonest;
+    const uint64_t one = 1;
+    if (write(attachment.notify.get(), &one, sizeof one) != sizeof one)
+        return; // it is readable already
+}
+
+// @return  when to look again; empty: not before somebody asks
+Pause look_at(fastsdt_trace_attachment& attachment)
+{
+    constexpr Clock::duration period = std::chrono::milliseconds(100);
+    Pause next;
+    try {
+        const bool over = attachment.follow && attachment.follow->is_gone();
+        if (!over && attachment.follow && attachment.session->is_to_be_watched()) {
+            next = period;
+            if (const auto now = Clock::now(); now - attachment.looked >= period) {
+                attachment.looked = now;
+                look_for_changes(attachment);
+            }
+        }
+        if (attachment.notify) {
+            look_for_events(attachment);
+            if (!over)
+                next = std::min(next.value_or(period), attachment.pause);
+        }
+    } catch (const std::exception&) {
+        next = period; // it ends, or another traces it just now
+    }
+    return next;
+}
+
+Pause look_at_all(fastsdt_trace& trace)
+{
+    const Work work(trace);
+    Pause next;
+    for (fastsdt_trace_attachment* const attachment : trace.attachments)
+        if (const Pause pause = look_at(*attachment))
+            next = std::min(next.value_or(*pause), *pause);
+    return next;
+}
+
+} // namespace
+
 Work::Work(fastsdt_trace& trace) : lock_(trace.own() ? own().one_at_a_time : trace.one_at_a_time) {}
 
 } // namespace fastsdt::api
 
 using namespace fastsdt::api;
+
+void fastsdt_trace_attachment::hear()
+{
+    uint64_t count = 0;
+    if (notify && read(notify.get(), &count, sizeof count) != sizeof count)
+        return; // it is not
+}
+
+void fastsdt_trace::watch()
+{
+    watcher.start([this] { return look_at_all(*this); });
+}
 
 unsigned fastsdt_trace_version(void)
 {
@@ -296,12 +451,17 @@ int fastsdt_trace_close(fastsdt_trace* trace, fastsdt_trace_error* error)
 {
     return guarded(error, -1, [&] {
         check_usable(trace);
-        {
+        const bool watched = trace->watcher.stop();
+        try {
             const Work work(*trace);
             for (fastsdt_trace_attachment* const attachment : trace->attachments)
                 release(*attachment);
             while (!trace->attachments.empty())
                 forget(*trace->attachments.back());
+        } catch (...) {
+            if (watched)
+                trace->watch();
+            throw;
         }
         delete trace;
         return 0;
@@ -310,6 +470,12 @@ int fastsdt_trace_close(fastsdt_trace* trace, fastsdt_trace_error* error)
 
 fastsdt_trace_attachment* fastsdt_trace_attach(fastsdt_trace* trace, const char* script, fastsdt_trace_error* error)
 {
+    return fastsdt_trace_attach_with(trace, script, nullptr, error);
+}
+
+fastsdt_trace_attachment* fastsdt_trace_attach_with(fastsdt_trace* trace, const char* script,
+                                                    const fastsdt_trace_options* options, fastsdt_trace_error* error)
+{
     return guarded(
         error, static_cast<fastsdt_trace_attachment*>(nullptr),
         [&] {
@@ -317,7 +483,9 @@ fastsdt_trace_attachment* fastsdt_trace_attach(fastsdt_trace* trace, const char*
             if (!script)
                 throw Failure(FASTSDT_TRACE_MISUSE, "there is no script: NULL");
             const Work work(*trace);
-            return trace->own() ? attach_own(*trace, script, nullptr, nullptr) : attach_outside(*trace, script);
+            const Wanted wanted = read_options(*trace, options);
+            return trace->own() ? attach_own(*trace, script, wanted, nullptr, nullptr)
+                                : attach_outside(*trace, script, wanted);
         },
         script ? script : "");
 }
@@ -336,7 +504,7 @@ fastsdt_trace_attachment* fastsdt_trace_attach_function(fastsdt_trace* trace, co
                 throw Failure(FASTSDT_TRACE_MISUSE,
                               fmt::format("process {} cannot call a function of this one", trace->pid));
             const Work work(*trace);
-            return attach_own(*trace, probes, function, context);
+            return attach_own(*trace, probes, read_options(*trace, nullptr), function, context);
         },
         probes ? probes : "");
 }
@@ -360,5 +528,21 @@ int fastsdt_trace_detach(fastsdt_trace_attachment* attachment, fastsdt_trace_err
         release(*attachment);
         forget(*attachment);
         return 0;
+    });
+}
+
+int fastsdt_trace_events_descriptor(fastsdt_trace_attachment* attachment, fastsdt_trace_error* error)
+{
+    return guarded(error, -1, [&] {
+        check_usable(attachment);
+        const Work work(*attachment->trace);
+        if (!attachment->notify) {
+            fastsdt::Descriptor made(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+            if (!made)
+                throw fastsdt::Unusable(fmt::format("no descriptor can be made: {}", std::strerror(errno)));
+            attachment->trace->watch();
+            attachment->notify = std::move(made);
+        }
+        return attachment->notify.get();
     });
 }

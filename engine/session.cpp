@@ -22,8 +22,8 @@ namespace fastsdt::engine {
 Session::Session(const Script& script, Target& target, Options options)
     : script_(script), target_(target), view_(target.view()), options_(options), filters_(view_),
       modules_at_first_(modules_of(view_.mappings())),
-      matcher_(script, view_, options.names ? *options.names : own_names_,
-               (options.moves || options.kernel) && target.stops_threads(), options.moves_faulting),
+      matcher_(script, view_, options.names ? *options.names : own_names_, options.moves || options.kernel,
+               options.moves_faulting, target.stops_threads()),
       fresh_(matcher_.find_new()), environment_(read_environment(script, view_)), lasting_(view_),
       unwinding_(unwinds(script) ? std::make_unique<Unwinding>(view_) : nullptr),
       tables_(lay_out(script, options.ring_size, options.overwrites, unwinding_ ? unwinding_->capacity() : 0)),

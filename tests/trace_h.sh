@@ -6,10 +6,10 @@ trace_h() {
     {
         printf '#include <fastsdt/trace.h>\n#include <stdio.h>\nint main(void) {\n'
         sed -n 's/^#define \(FASTSDT_TRACE_[A-Z_]*\) [0-9].*/printf("\1 %d\\n", \1);/p' "$header"
-        for type in error site map value entry event; do
+        for type in error options site map value entry event; do
             echo "printf(\"$type %zu\\n\", sizeof(fastsdt_trace_$type));"
             sed -n "/^typedef struct fastsdt_trace_$type {/,/^}/p" "$header" | sed '1d;$d;s,/\*.*,,' | tr -s ';,' '\n\n' |
-                sed -n 's/.*[ *]\([a-z_]*\)\(\[500\]\)\{0,1\}$/\1/p' | while read -r field; do
+                sed -n 's/.*[ *]\([a-z_]*\)\(\[[0-9]*\]\)\{0,1\}$/\1/p' | while read -r field; do
                 [ -z "$field" ] || echo "printf(\"$type.$field %zu\\n\", __builtin_offsetof(fastsdt_trace_$type, $field));"
             done
         done

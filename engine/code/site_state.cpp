@@ -98,6 +98,9 @@ std::string text(const SiteState& state, size_t sites)
     case State::no_goroutine:
         return fmt::format("want{} goid, and {} no function{} of a Go program whose version is known", s,
                            one ? "is" : "are", one ? "" : "s");
+    case State::not_by_itself:
+        return fmt::format("{} no {}, and only another process can move {} instructions", has, own_machine.nop,
+                           one ? "its" : "their");
     case State::only_in_kernel: return fmt::format("want{} {}, which only the kernel's engine has", s, state.detail);
     case State::no_stacks: return fmt::format("want{} ustack(dwarf), which stubs for this architecture do not have", s);
     }

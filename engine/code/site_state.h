@@ -56,6 +56,7 @@ enum class State {
     not_in_kernel,  ///< detail: why the kernel's engine cannot have it
     no_goroutine,   ///< goid, and it is no function of a Go program whose runtime is known
     only_in_kernel, ///< detail: what the script wants that only the kernel's engine has
+    not_by_itself,  ///< its instructions would have to move, and its own process traces it: its threads run
 };
 
 /// handles_faults, in its number: it was armed before the process came to handle the signal.

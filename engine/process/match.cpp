@@ -149,7 +149,9 @@ bool may_have_shadow_stack([[maybe_unused]] const ProcessView& view)
 void find_window(const LiveSite& live, const Matcher::Traits& process, Site& site)
 {
     const Window& window = *live.window;
-    if (window.obstacle != Obstacle::none) {
+    if (!process.stops_threads) {
+        site.found = {site.kind == Probe::Kind::usdt ? State::no_nop : State::not_by_itself};
+    } else if (window.obstacle != Obstacle::none) {
         site.found = {State::cannot_move, 0, std::string(text(window.obstacle))};
     } else if (const auto handled = window.faults & process.handled_faults) {
         site.found = {State::handles_faults, uint64_t(handled)};
@@ -264,11 +266,12 @@ bool means_any(const Script& script, const ProcessView& view, const std::vector<
     });
 }
 
-Matcher::Matcher(const Script& script, ProcessView& view, ProbeNames& names, bool moves, bool moves_faulting)
+Matcher::Matcher(const Script& script, ProcessView& view, ProbeNames& names, bool moves, bool moves_faulting,
+                 bool stops_threads)
     : script_(script), view_(view), names_(names), wants_functions_(uses(script, Value::function)),
       apart_(std::any_of(script.clauses.begin(), script.clauses.end(),
                          [](const Clause& clause) { return clause.arguments.has_value(); })),
-      moves_(moves), moves_faulting_(moves_faulting)
+      moves_(moves), moves_faulting_(moves_faulting), stops_threads_(stops_threads)
 {}
 
 bool Matcher::means(const Probe& probe, const std::string& path)
@@ -568,9 +571,10 @@ std::vector<Site> Matcher::find_new()
             return probe.kind == Probe::Kind::entry || probe.kind == Probe::Kind::exit;
         });
     });
-    traits_ = {moves_faulting_ ? uint8_t(0) : handled_faults(view_), may_have_shadow_stack(view_)};
+    traits_ = {moves_faulting_ ? uint8_t(0) : handled_faults(view_), may_have_shadow_stack(view_), stops_threads_};
     const Unrecorded wanted = unrecorded();
-    const Process process = read_process(view_.pid(), functions, moves_ ? &wanted : nullptr, view_.mappings());
+    const Process process = read_process(view_.pid(), functions,
+                                         moves_ && (stops_threads_ || functions) ? &wanted : nullptr, view_.mappings());
     troubles_.clear();
     for (const Error& trouble : process.troubles)
         troubles_.push_back(trouble.text());

@@ -60,13 +60,16 @@ class Matcher {
 public:
     /// @param script, view, names  have to outlive it
     /// @param moves  functions and probes count too that need instructions moved
+    /// @param stops_threads  as Target has it: without that none are moved, and functions are found to say so
     /// @param moves_faulting  instructions that may fault too, where the process handles that
-    Matcher(const Script& script, ProcessView& view, ProbeNames& names, bool moves, bool moves_faulting = false);
+    Matcher(const Script& script, ProcessView& view, ProbeNames& names, bool moves, bool moves_faulting = false,
+            bool stops_threads = true);
 
     /// What decides, besides the file, whether instructions can be moved.
     struct Traits {
         uint8_t handled_faults = 0;    ///< Fault: its handler is not to see a stub's address
         bool has_shadow_stack = false; ///< a return goes nowhere but behind the call
+        bool stops_threads = true;     ///< while instructions change
     };
 
     /// Sites in what the view has seen mapped that the last call did not find. A site that cannot be armed is among them, with Site::patch 0.
@@ -104,7 +107,7 @@ private:
     ProbeNames& names_;
     const bool wants_functions_; // by `func`
     const bool apart_;           // a clause has a number of arguments
-    const bool moves_, moves_faulting_;
+    const bool moves_, moves_faulting_, stops_threads_;
     Traits traits_;
     std::set<Key> known_; // of the last look
     std::set<const Probe*> matched_;

@@ -17,6 +17,9 @@
  * Errors. A function that fails returns NULL or -1 and says why in *error; `error` may be NULL. Nothing is printed,
  * nothing ends the process, no C++ exception leaves the library.
  *
+ * Later versions may add members at the end of structures and values to what numbers mean. Only fastsdt_trace_options and
+ * fastsdt_trace_error are made by the caller: the former says how long it is, and the latter keeps its size.
+ *
  * Threads. Every function may be called from any thread; those that change or read one process wait for each other.
  * pthread_cancel() of a thread that is in one takes effect when it returns.
  * None may be called from a signal handler or from a fastsdt_trace_function. Handles belong to the process that opened
@@ -50,6 +53,7 @@ typedef struct fastsdt_trace_error {
     int kind;              /* FASTSDT_TRACE_*; 0: none */
     unsigned line, column; /* FASTSDT_TRACE_TEXT: of the script, in bytes from 1 */
     char text[500];        /* one line, no control characters */
+    char reserved[512];    /* zeros: members of later versions take its place, and the size stays */
 } fastsdt_trace_error;
 
 /* ---- A process */
@@ -64,8 +68,7 @@ typedef struct fastsdt_trace fastsdt_trace;
  * trace it. Meanwhile no thread of this process may wait for any child (waitpid(-1)), and SIGCHLD may come. */
 fastsdt_trace* fastsdt_trace_open(pid_t pid, fastsdt_trace_error* error);
 
-/* Scripts that are attached from now on may make system calls in the process to read memory, strings above all, though its files say that it
- * may set a seccomp filter: the caller knows that it sets none. Without this, such hits are fastsdt_trace_maps_unread(). */
+/* FASTSDT_TRACE_READ_MEMORY for all scripts that are attached from now on. */
 int fastsdt_trace_read_memory(fastsdt_trace* trace, fastsdt_trace_error* error);
 
 /* Detaches all attachments, then frees them and the handle. On error all of them are still there, but the sites of
@@ -79,9 +82,33 @@ typedef struct fastsdt_trace_attachment fastsdt_trace_attachment;
 /* Arms the sites that `script` names; fastsdt-trace(1) has the language. BEGIN, END and interval are the caller's
  * business. It is no error if a site cannot be armed, or if there is none yet: fastsdt_trace_sites_read() tells. A site
  * takes one attachment at a time; a script may have many clauses for it.
+ * Functions, their exits and one-byte sites of another process are armed too if it was built without fastsdt: their first instructions give
+ * way to a jump. This process cannot do that to itself: FASTSDT_TRACE_SITE_NOT_BY_ITSELF.
  * This process keeps stubs and tables of a script that was detached, and uses them again when the same text is
  * attached: a program that attaches and detaches for ever should not make up new texts for ever. */
 fastsdt_trace_attachment* fastsdt_trace_attach(fastsdt_trace* trace, const char* script, fastsdt_trace_error* error);
+
+/* The script may make system calls in the process to read memory, strings above all, though its files say that it may set a seccomp filter:
+ * the caller knows that it sets none. Without this, such hits are fastsdt_trace_maps_unread(). */
+#define FASTSDT_TRACE_READ_MEMORY 1
+/* Of another process: sites that need instructions moved are left alone. */
+#define FASTSDT_TRACE_NO_MOVE 2
+/* Instructions that may raise a signal move too though the process handles it: its handler sees an address that is not of its code. Without
+ * this they stay, and get their place back when the process comes to handle the signal: see THREADS in fastsdt-trace(3). */
+#define FASTSDT_TRACE_MOVE_FAULTING 4
+/* Stacks have addresses and files, "7f0012345678 main+12 (/usr/bin/shop)", where the script does not say otherwise: fastsdt_trace_maps_pprof()
+ * wants them. */
+#define FASTSDT_TRACE_ADDRESSES 8
+
+typedef struct fastsdt_trace_options {
+    size_t size;    /* sizeof(fastsdt_trace_options); all other members may be 0 */
+    unsigned flags; /* FASTSDT_TRACE_READ_MEMORY, ...; or-ed */
+    size_t buffer;  /* bytes for the events of each thread, 4 KiB to 1 GiB, rounded up to a power of two; 0: 64 KiB */
+} fastsdt_trace_options;
+
+/* fastsdt_trace_attach() with options; NULL: none. FASTSDT_TRACE_MISUSE: this version does not know one of them. */
+fastsdt_trace_attachment* fastsdt_trace_attach_with(fastsdt_trace* trace, const char* script,
+                                                    const fastsdt_trace_options* options, fastsdt_trace_error* error);
 
 /* What a function is told about a hit. Valid until the function returns. */
 typedef struct fastsdt_trace_hit {
@@ -163,6 +190,7 @@ typedef struct fastsdt_trace_sites fastsdt_trace_sites; /* as they were when the
 #define FASTSDT_TRACE_SITE_HANDLES_FAULTS 40      /* accesses memory, and the process handles SIGSEGV */
 #define FASTSDT_TRACE_SITE_NO_GOROUTINE 43        /* wants goid, and is no function of a Go program */
 #define FASTSDT_TRACE_SITE_ONLY_IN_KERNEL 44      /* wants cgroup or signal(), which only the kernel's engine has */
+#define FASTSDT_TRACE_SITE_NOT_BY_ITSELF 45       /* has no nop10, and only another process can move its instructions */
 
 typedef struct fastsdt_trace_site {
     const char* probe; /* as fastsdt_trace_hit has it */
@@ -170,6 +198,7 @@ typedef struct fastsdt_trace_site {
     int armed;
     const char* reason; /* the sentence for `state` */
     int state;          /* FASTSDT_TRACE_SITE_* */
+    int left_out;       /* it fits a pattern of functions and cannot be armed: a pattern means those that can */
 } fastsdt_trace_site;
 
 /* Looks at each site: somebody else may have changed it. */
@@ -227,6 +256,14 @@ const fastsdt_trace_map* fastsdt_trace_maps_get(const fastsdt_trace_maps* maps, 
 const fastsdt_trace_entry* fastsdt_trace_maps_entry(const fastsdt_trace_maps* maps, size_t map, size_t entry);
 /* The values that a bucket counts, from *low to *high; -1: there is no such bucket. The first and the last of a hist or lhist reach
  * to the smallest and the largest number. */
+/* What the texts and numbers of a map are: of key `key` of each entry, or of the value where that is an integer or a string. 0: there is no
+ * such map or key, and of other values. */
+#define FASTSDT_TRACE_VALUE_NUMBER 1
+#define FASTSDT_TRACE_VALUE_TEXT 2
+#define FASTSDT_TRACE_VALUE_STACK 3 /* a text with a line for each call, the innermost first */
+#define FASTSDT_TRACE_VALUE_PROBE 4 /* a text: the name of a probe */
+int fastsdt_trace_maps_key_kind(const fastsdt_trace_maps* maps, size_t map, size_t key);
+int fastsdt_trace_maps_value_kind(const fastsdt_trace_maps* maps, size_t map);
 int fastsdt_trace_maps_bucket(const fastsdt_trace_maps* maps, size_t map, size_t bucket, int64_t* low, int64_t* high);
 /* The number of hits, or of their statements, that found no room or were not delivered. */
 uint64_t fastsdt_trace_maps_dropped(const fastsdt_trace_maps* maps);
@@ -235,6 +272,10 @@ uint64_t fastsdt_trace_maps_dropped(const fastsdt_trace_maps* maps);
 uint64_t fastsdt_trace_maps_unread(const fastsdt_trace_maps* maps);
 /* Why: a sentence about the process. Empty: nothing keeps such values from being read. Valid until the maps are freed. */
 const char* fastsdt_trace_maps_unread_reason(const fastsdt_trace_maps* maps);
+/* Counts and sums by one stack, as a profile that `go tool pprof`, Pyroscope, Grafana and speedscope read: a type of sample for each such map,
+ * the other keys are labels. Not compressed. *size: its bytes. Valid until the maps are freed. NULL, FASTSDT_TRACE_MISUSE: no map has a stack
+ * for a key, or the script was attached without FASTSDT_TRACE_ADDRESSES. */
+const void* fastsdt_trace_maps_pprof(fastsdt_trace_maps* maps, size_t* size, fastsdt_trace_error* error);
 void fastsdt_trace_maps_free(fastsdt_trace_maps* maps);
 /* Makes the map as empty as clear(@map) does, while threads go on. @param map  its index, as fastsdt_trace_maps_get() has it.
  * 0, or -1: an error. */
@@ -262,16 +303,22 @@ typedef struct fastsdt_trace_event {
     const fastsdt_trace_value* value;
 } fastsdt_trace_event;
 
-/* Takes the events that threads have recorded since the last time, while they go on. Each thread has a buffer of 64 KiB: what finds
- * no room in it is lost, so read several times a second where much is recorded. Those that were not read before the attachment ends are
- * gone. Nobody tells when there are some: that would take a system call of the thread. */
+/* Takes the events that threads have recorded since the last time, while they go on. Each thread has a buffer of 64 KiB, or
+ * fastsdt_trace_options.buffer: what finds no room in it is lost, so read several times a second where much is recorded, or wait for
+ * fastsdt_trace_events_descriptor(). Those that were not read before the attachment ends are gone. */
 fastsdt_trace_events* fastsdt_trace_events_read(fastsdt_trace_attachment* attachment, fastsdt_trace_error* error);
 size_t fastsdt_trace_events_count(const fastsdt_trace_events* events);
 /* NULL: no event has this index. Valid until the events are freed. */
 const fastsdt_trace_event* fastsdt_trace_events_get(const fastsdt_trace_events* events, size_t index);
+/* FASTSDT_TRACE_VALUE_*; 0: there is no such event or value. */
+int fastsdt_trace_events_value_kind(const fastsdt_trace_events* events, size_t index, size_t value);
 /* Events of the attachment that were lost so far. */
 uint64_t fastsdt_trace_events_lost(const fastsdt_trace_events* events);
 void fastsdt_trace_events_free(fastsdt_trace_events* events);
+/* For poll() and event loops: readable from some milliseconds after an event was recorded until fastsdt_trace_events_read(). It is the library's:
+ * do not read, write or close it; it is closed with the attachment. From now on a thread of the library looks for events 100 to 1000 times a
+ * second, since a traced thread could tell only by a system call, and keeps up to 65,536 of them. The same each time. -1: an error. */
+int fastsdt_trace_events_descriptor(fastsdt_trace_attachment* attachment, fastsdt_trace_error* error);
 
 #ifdef __GNUC__
 #pragma GCC visibility pop

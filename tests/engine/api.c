@@ -12,6 +12,8 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -595,6 +597,202 @@ static void loop(long times)
     printf("%s\n", mappings() <= before + 2 ? "no more mappings" : "mappings grow");
 }
 
+/* Functions of a program that was built without fastsdt; options, and a descriptor that tells of events. */
+static int to_plain[2], from_plain[2];
+
+static void tell_plain(const char* line)
+{
+    char answer[4];
+    size_t got = 0;
+
+    WANT(write(to_plain[1], line, strlen(line)) == (ssize_t)strlen(line));
+    while (got < sizeof answer) {
+        ssize_t more = read(from_plain[0], answer + got, sizeof answer - got);
+        WANT(more > 0);
+        got += (size_t)more;
+    }
+}
+
+static pid_t start_plain(const char* program)
+{
+    pid_t child;
+
+    WANT(pipe(to_plain) == 0 && pipe(from_plain) == 0);
+    if ((child = fork()) == 0) {
+        dup2(to_plain[0], 0);
+        dup2(from_plain[1], 1);
+        close(to_plain[1]);
+        execl(program, program, (char*)NULL);
+        _exit(127);
+    }
+    tell_plain("go\n");
+    return child;
+}
+
+static int is_readable(int descriptor, int wait_ms)
+{
+    struct pollfd one;
+
+    one.fd = descriptor;
+    one.events = POLLIN;
+    return poll(&one, 1, wait_ms) == 1;
+}
+
+static void wrong_options(fastsdt_trace* trace, const char* script)
+{
+    struct {
+        fastsdt_trace_options known;
+        long later;
+    } options;
+
+    memset(&options, 0, sizeof options);
+    WANT(!fastsdt_trace_attach_with(trace, script, &options.known, &error) && error.kind == FASTSDT_TRACE_MISUSE);
+    WANT((strstr)(error.text, "its size is not set"));
+    options.known.size = sizeof options.known;
+    options.known.flags = 1u << 20;
+    WANT(!fastsdt_trace_attach_with(trace, script, &options.known, &error) && error.kind == FASTSDT_TRACE_MISUSE);
+    WANT((strstr)(error.text, "one of its flags"));
+    options.known.flags = 0;
+    options.known.buffer = 5;
+    WANT(!fastsdt_trace_attach_with(trace, script, &options.known, &error) && error.kind == FASTSDT_TRACE_MISUSE);
+    options.known.buffer = 0;
+    options.known.size = sizeof options;
+    options.later = 1;
+    WANT(!fastsdt_trace_attach_with(trace, script, &options.known, &error) && error.kind == FASTSDT_TRACE_MISUSE);
+    WANT((strstr)(error.text, "one of its members"));
+}
+
+/* What became of the one site of a script. */
+static fastsdt_trace_site only_site(fastsdt_trace_attachment* a, char* reason)
+{
+    fastsdt_trace_sites* sites = fastsdt_trace_sites_read(a, &error);
+    fastsdt_trace_site site;
+
+    WANT(sites && fastsdt_trace_sites_count(sites) == 1);
+    site = *fastsdt_trace_sites_get(sites, 0);
+    strcpy(reason, site.reason);
+    fastsdt_trace_sites_free(sites);
+    return site;
+}
+
+static void plain_maps(fastsdt_trace_attachment* a, const char* profile)
+{
+    fastsdt_trace_maps* maps = fastsdt_trace_maps_read(a, &error);
+    const fastsdt_trace_entry* entry;
+    const void* bytes;
+    size_t size = 0, i;
+    FILE* file;
+
+    WANT(maps && fastsdt_trace_maps_dropped(maps) == 0);
+    for (i = 0; i < 4; ++i)
+        WANT((entry = fastsdt_trace_maps_entry(maps, 0, i)) != NULL && entry->key[0].number == (int64_t)i
+             && entry->count == 250);
+    WANT(fastsdt_trace_maps_key_kind(maps, 0, 0) == FASTSDT_TRACE_VALUE_NUMBER);
+    WANT(fastsdt_trace_maps_key_kind(maps, 0, 1) == 0 && fastsdt_trace_maps_value_kind(maps, 0) == 0);
+    WANT(fastsdt_trace_maps_key_kind(maps, 1, 0) == FASTSDT_TRACE_VALUE_STACK);
+    WANT((entry = fastsdt_trace_maps_entry(maps, 1, 0)) != NULL && entry->count == 1000);
+    WANT((strstr)(entry->key[0].text, " work") && (strstr)(entry->key[0].text, "\n"));
+    WANT((entry = fastsdt_trace_maps_entry(maps, 2, 0)) != NULL);
+    printf("%ld\n", (long)entry->value.number);
+    WANT((bytes = fastsdt_trace_maps_pprof(maps, &size, &error)) != NULL && size > 0);
+    WANT((file = fopen(profile, "w")) != NULL && fwrite(bytes, 1, size, file) == size && fclose(file) == 0);
+    fastsdt_trace_maps_free(maps);
+}
+
+static void plain_program(const char* program, const char* profile)
+{
+    char script[1000], reason[200];
+    fastsdt_trace_options options;
+    pid_t child = start_plain(program);
+    fastsdt_trace* trace = fastsdt_trace_open(child, &error);
+    fastsdt_trace_attachment* a;
+    fastsdt_trace_events* events;
+    int descriptor, status;
+    size_t seen = 0, i;
+
+    WANT(trace);
+    wrong_options(trace, "usdt:*:app:order { @ = count(); }");
+    memset(&options, 0, sizeof options);
+    options.size = sizeof options;
+    options.flags = FASTSDT_TRACE_ADDRESSES;
+    options.buffer = 1 << 20;
+    sprintf(script,
+            "uprobe:%s:work { @n[arg0 %% 4] = count(); @[ustack] = count(); printf(\"%%d %%s\", arg0, ustack); }"
+            " uretprobe:%s:work { @r = sum(retval); }",
+            program, program);
+    WANT((a = fastsdt_trace_attach_with(trace, script, &options, &error)) != NULL && site_count(a, 0) == 0);
+    WANT((descriptor = fastsdt_trace_events_descriptor(a, &error)) >= 0);
+    WANT(fastsdt_trace_events_descriptor(a, &error) == descriptor && !is_readable(descriptor, 0));
+    tell_plain("go\n");
+    while (seen < 1000) {
+        WANT(is_readable(descriptor, -1));
+        WANT((events = fastsdt_trace_events_read(a, &error)) != NULL && fastsdt_trace_events_lost(events) == 0);
+        for (i = 0; i < fastsdt_trace_events_count(events); ++i, ++seen) {
+            WANT(fastsdt_trace_events_get(events, i)->value[0].number == (int64_t)seen);
+            WANT(fastsdt_trace_events_value_kind(events, i, 0) == FASTSDT_TRACE_VALUE_NUMBER);
+            WANT(fastsdt_trace_events_value_kind(events, i, 1) == FASTSDT_TRACE_VALUE_STACK);
+        }
+        WANT(fastsdt_trace_events_value_kind(events, i, 0) == 0);
+        fastsdt_trace_events_free(events);
+    }
+    WANT(!is_readable(descriptor, 0));
+    plain_maps(a, profile);
+    WANT(fastsdt_trace_detach(a, &error) == 0);
+    WANT(!is_readable(descriptor, 0) || fcntl(descriptor, F_GETFD) == -1); /* it was closed */
+
+    options.flags = FASTSDT_TRACE_NO_MOVE;
+    sprintf(script, "uprobe:%s:reads { @ = count(); }", program);
+    WANT((a = fastsdt_trace_attach_with(trace, script, &options, &error)) != NULL);
+    WANT(site_count(a, 0) == 0 && site_count(a, 1) == 0 && fastsdt_trace_detach(a, &error) == 0);
+
+    /* Without being asked the library gives up what a handler of the process would see. */
+    WANT((a = fastsdt_trace_attach(trace, script, &error)) != NULL && only_site(a, reason).armed);
+    tell_plain("go\n");
+    WANT(number(a, 0) == 1000);
+    tell_plain("handle\n");
+    while (only_site(a, reason).armed)
+        continue;
+    printf("%s\n", reason);
+    WANT(only_site(a, reason).state == FASTSDT_TRACE_SITE_HANDLES_FAULTS);
+    tell_plain("go\n");
+    WANT(number(a, 0) == 1000);
+    WANT(fastsdt_trace_close(trace, &error) == 0);
+    close(to_plain[1]);
+    WANT(waitpid(child, &status, 0) == child && status == 0);
+
+    /* This process moves none of its own instructions, and says so. */
+    WANT((trace = fastsdt_trace_open(0, &error)) != NULL);
+    WANT((a = fastsdt_trace_attach(trace, "uprobe:*/api:main { @ = count(); }", &error)) != NULL);
+    WANT(only_site(a, reason).state == FASTSDT_TRACE_SITE_NOT_BY_ITSELF);
+    printf("%s\n", reason);
+    WANT(fastsdt_trace_close(trace, &error) == 0);
+}
+
+/* In this process too. */
+static void descriptor(void)
+{
+    fastsdt_trace* trace = self();
+    fastsdt_trace_attachment* a = fastsdt_trace_attach(trace, "usdt:*:app:order { printf(\"%d\", arg1); }", &error);
+    fastsdt_trace_events* events;
+    int number, round;
+
+    WANT(a);
+    for (round = 0; round < 3; ++round) {
+        WANT((number = fastsdt_trace_events_descriptor(a, &error)) >= 0 && !is_readable(number, 0));
+        order(1, round, "text");
+        WANT(is_readable(number, -1));
+        WANT((events = fastsdt_trace_events_read(a, &error)) != NULL && fastsdt_trace_events_count(events) == 1);
+        WANT(fastsdt_trace_events_get(events, 0)->value[0].number == round && !is_readable(number, 0));
+        fastsdt_trace_events_free(events);
+        if (round == 1) {
+            order(1, 77, "text"); /* nobody reads it */
+            WANT(fastsdt_trace_detach(a, &error) == 0);
+            WANT((a = fastsdt_trace_attach(trace, "usdt:*:app:order { printf(\"%d\", arg1); }", &error)) != NULL);
+        }
+    }
+    exit(0); /* while the library's thread looks for more */
+}
+
 int main(int argc, char** argv)
 {
     const char* what = argc > 1 ? argv[1] : "";
@@ -617,6 +815,10 @@ int main(int argc, char** argv)
         outside();
     else if (!strcmp(what, "events"))
         events();
+    else if (!strcmp(what, "descriptor"))
+        descriptor();
+    else if (!strcmp(what, "plain") && argc > 3)
+        plain_program(argv[2], argv[3]);
     else if (!strcmp(what, "texts"))
         texts();
     else if (!strcmp(what, "loop") && argc > 2)

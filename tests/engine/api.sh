@@ -64,6 +64,7 @@ twice taken by another script of the same tracer"
 run module "$FASTSDT_BUILD/bin/libengine_module.so"
 expect "a module that comes three times, 100 hits each" "$(cat out)" 300
 run events
+run descriptor
 run forked
 expect "a fork" "$(cat out)" 1
 run texts
@@ -97,3 +98,15 @@ run outside
 expect "another process" "$(cat out)" "$((1000 * 999 / 2))
 1000
 there is no such process"
+
+# A program that was built without fastsdt. @r: of each i below 1000, 3 * (i % 4) + (i % 4 + 1) + i.
+[ "$(uname -m)" = x86_64 ] || exit 0
+gcc -O2 -fno-omit-frame-pointer "$FASTSDT_SOURCE/tests/engine/plain.c" -o plain
+run plain "$PWD/plain" profile.pb
+sum=0
+for ((i = 0; i < 1000; ++i)); do sum=$((sum + 3 * (i % 4) + i % 4 + 1 + i)); done
+expect "functions of a program without probes" "$(cat out)" "$sum
+was armed until the process handled SIGSEGV or SIGBUS, and its code accesses memory
+has no nop10, and only another process can move its instructions"
+! have go || ! go tool pprof -raw profile.pb >raw 2>errors ||
+    expect "the profile" "$(sed -n '/^Samples:/{n;p}' raw) $(grep -c " work $PWD" raw)" "hits/count[dflt] 0"
