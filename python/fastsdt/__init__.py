@@ -14,8 +14,9 @@ Linux on x86-64 and arm64.
 """
 from ._library import BusyError, Error, MisuseError, RefusedError, ScriptError
 from ._maps import Bucket, Histogram, Map, Maps, Site, Stats
+from ._stacks import Frame, Stack
 from ._probes import Probe, Provider, provider
 from ._trace import Event, Trace, trace
 
-__all__ = ["Bucket", "BusyError", "Error", "Event", "Histogram", "Map", "Maps", "MisuseError", "Probe", "Provider", "RefusedError",
-           "ScriptError", "Site", "Stats", "Trace", "provider", "trace"]
+__all__ = ["Bucket", "BusyError", "Error", "Event", "Frame", "Histogram", "Map", "Maps", "MisuseError", "Probe", "Provider", "RefusedError",
+           "ScriptError", "Site", "Stack", "Stats", "Trace", "provider", "trace"]

@@ -10,6 +10,8 @@ SONAME = "libfastsdt-trace.so.0"
 
 MAP_KINDS = {1: "count", 2: "sum", 3: "min", 4: "max", 5: "avg", 6: "stats", 7: "hist", 8: "lhist", 9: "integer", 10: "string"}
 EVENT_KINDS = {1: "printf", 2: "print", 3: "clear", 4: "zero", 5: "time", 6: "exit", 7: "cat", 8: "join"}
+VALUE_KINDS = {1: "number", 2: "text", 3: "stack", 4: "probe"}
+FLAGS = {1: "read_memory", 2: "no_move", 4: "move_faulting", 8: "addresses"}
 
 
 class Error(Exception):
@@ -40,11 +42,16 @@ ERROR_KINDS: Dict[int, Type[Exception]] = {1: ScriptError, 2: RefusedError, 3: M
 
 
 class ErrorStruct(ctypes.Structure):
-    _fields_ = [("kind", c_int), ("line", c_uint), ("column", c_uint), ("text", c_char * 500)]
+    _fields_ = [("kind", c_int), ("line", c_uint), ("column", c_uint), ("text", c_char * 500), ("reserved", c_char * 512)]
+
+
+class OptionsStruct(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("flags", c_uint), ("buffer", c_size_t)]
 
 
 class SiteStruct(ctypes.Structure):
-    _fields_ = [("probe", c_char_p), ("address", c_size_t), ("armed", c_int), ("reason", c_char_p), ("state", c_int)]
+    _fields_ = [("probe", c_char_p), ("address", c_size_t), ("armed", c_int), ("reason", c_char_p), ("state", c_int),
+                ("left_out", c_int)]
 
 
 class MapStruct(ctypes.Structure):
@@ -68,9 +75,8 @@ class EventStruct(ctypes.Structure):
 _error = POINTER(ErrorStruct)
 _FUNCTIONS = {
     "open": (c_void_p, c_int, _error),
-    "read_memory": (c_int, c_void_p, _error),
     "close": (c_int, c_void_p, _error),
-    "attach": (c_void_p, c_void_p, c_char_p, _error),
+    "attach_with": (c_void_p, c_void_p, c_char_p, POINTER(OptionsStruct), _error),
     "update": (c_int, c_void_p, _error),
     "sites_read": (c_void_p, c_void_p, _error),
     "sites_count": (c_size_t, c_void_p),
@@ -80,6 +86,9 @@ _FUNCTIONS = {
     "maps_count": (c_size_t, c_void_p),
     "maps_get": (POINTER(MapStruct), c_void_p, c_size_t),
     "maps_entry": (POINTER(EntryStruct), c_void_p, c_size_t, c_size_t),
+    "maps_key_kind": (c_int, c_void_p, c_size_t, c_size_t),
+    "maps_value_kind": (c_int, c_void_p, c_size_t),
+    "maps_pprof": (c_void_p, c_void_p, POINTER(c_size_t), _error),
     "maps_bucket": (c_int, c_void_p, c_size_t, c_size_t, POINTER(c_int64), POINTER(c_int64)),
     "maps_dropped": (c_uint64, c_void_p),
     "maps_unread": (c_uint64, c_void_p),
@@ -89,6 +98,8 @@ _FUNCTIONS = {
     "events_read": (c_void_p, c_void_p, _error),
     "events_count": (c_size_t, c_void_p),
     "events_get": (POINTER(EventStruct), c_void_p, c_size_t),
+    "events_value_kind": (c_int, c_void_p, c_size_t, c_size_t),
+    "events_descriptor": (c_int, c_void_p, _error),
     "events_lost": (c_uint64, c_void_p),
     "events_free": (None, c_void_p),
 }

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a script has recorded, as Python's own types and as text."""
+import ctypes
+import gzip
 import html
+import weakref
 from ctypes import byref, c_int64
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, NamedTuple, Optional, Tuple, Union
 
-from ._library import MAP_KINDS, EntryStruct, Library, ValueStruct, text_of
+from ._library import MAP_KINDS, VALUE_KINDS, EntryStruct, Library, MisuseError, ValueStruct, text_of
+from ._stacks import Stack, flame_graph, in_frame, stack_of
 
 if TYPE_CHECKING:
     import pandas
@@ -19,6 +23,7 @@ class Site(NamedTuple):
     armed: bool
     reason: str   #: why it is not armed; a sentence of which the site is the subject
     state: int    #: FASTSDT_TRACE_SITE_* of <fastsdt/trace.h>
+    left_out: bool = False  #: it fits a pattern of functions and cannot be armed: a pattern means those that can
 
 
 class Bucket(NamedTuple):
@@ -68,9 +73,9 @@ class Stats(NamedTuple):
         return f"count {self.count}, average {self.average}, total {self.total}"
 
 
-Word = Union[int, str]
+Word = Union[int, str, Stack]
 Key = Union[Word, Tuple[Word, ...]]
-Value = Union[int, str, Stats, Histogram]
+Value = Union[int, str, Stack, Stats, Histogram]
 
 
 class Map(Dict[Key, Value]):
@@ -84,7 +89,25 @@ class Map(Dict[Key, Value]):
     def __str__(self) -> str:
         return "\n".join(lines_of(self.name, self.kind, self))
 
+    def flame_graph(self) -> str:
+        """A page of HTML with a flame graph, of counts and sums by one stack (and other keys, which are added up). It needs no network."""
+        stacks = self._stacks()
+        if not stacks:
+            raise MisuseError(f"{self.name}: a flame graph is of counts and sums by one stack, @[ustack] = count(), and there are none")
+        return flame_graph(self.name, "hit" if self.kind == "count" else "unit", stacks)
+
+    def _stacks(self) -> List[Tuple[Stack, int]]:
+        found = []
+        for key, value in self.items():
+            stacks = [word for word in words_of(key) if isinstance(word, Stack)]
+            if self.kind not in ("count", "sum") or len(stacks) != 1 or not isinstance(value, int):
+                return []
+            found.append((stacks[0], value))
+        return found
+
     def _repr_html_(self) -> str:
+        if self._stacks():
+            return f"<p>{html.escape(self.name)}</p>" + in_frame(self.flame_graph())
         rows = "".join(f"<tr><th>{html.escape(shown(key))}</th><td>{html_of(value)}</td></tr>" for key, value in self.by_value())
         return f"<table><caption>{html.escape(self.name)}</caption>{rows}</table>"
 
@@ -97,7 +120,7 @@ class Map(Dict[Key, Value]):
         import pandas
         rows: List[Dict[str, Any]] = []
         for key, value in self.items():
-            keys: Dict[str, Any] = {f"key{i}": word for i, word in enumerate(key, 1)} if isinstance(key, tuple) else {"key": key}
+            keys: Dict[str, Any] = {"key": key} if words_of(key) == (key,) else {f"key{i}": word for i, word in enumerate(words_of(key), 1)}
             if isinstance(value, Histogram):
                 rows += [{**keys, **bucket._asdict()} for bucket in value]
             else:
@@ -119,21 +142,34 @@ class Maps(Dict[str, Union[Map, Value, None]]):
         self.lost = 0     #: events that found no room
         self.late = 0     #: sites that are armed, but were not whenever they were looked at
         self.ended = False  #: the process has; sites are as they were when they were last looked at
+        self._read: Optional[Tuple[Library, int]] = None  # if a profile can be made of it
+
+    def to_pprof(self) -> bytes:
+        """Counts and sums by one stack as a profile that `go tool pprof`, Pyroscope, Grafana and speedscope read: the contents of a file
+        NAME.pb.gz. Each such map is a type of sample, and its other keys are labels."""
+        if self._read is None:
+            raise MisuseError("a profile is of counts and sums by stack, @[ustack] = count(): the script has none")
+        api, handle = self._read
+        size = ctypes.c_size_t()
+        return gzip.compress(ctypes.string_at(api.maps_pprof(handle, byref(size)), size.value))
 
     @property
     def complete(self) -> bool:
         """Nothing is known to be missing: there are sites, all were armed all the time, and nothing was dropped, unread or lost."""
-        return bool(self.sites) and all(site.armed for site in self.sites) and not (self.late or self.dropped or self.unread or self.lost)
+        wanted = [site for site in self.sites if not site.left_out]
+        return bool(wanted) and all(site.armed for site in wanted) and not (self.late or self.dropped or self.unread or self.lost)
 
     def summary(self) -> str:
         """One line: how complete the maps are."""
         reasons: Dict[str, int] = {}
-        for site in self.sites:
+        wanted = [site for site in self.sites if not site.left_out]
+        for site in wanted:
             if not site.armed:
                 reasons[site.reason] = reasons.get(site.reason, 0) + 1
         others = [f"{count} {printable(reason)}" for reason, count in reasons.items()] + ([f"{self.late} armed late"] if self.late else [])
-        text = f"sites {sum(site.armed for site in self.sites)} of {len(self.sites)} armed"
+        text = f"sites {sum(site.armed for site in wanted)} of {len(wanted)} armed"
         text += (f" ({', '.join(others)})" if others else "") + f"; dropped {self.dropped}"
+        text += f"; left out {len(self.sites) - len(wanted)}" if len(wanted) != len(self.sites) else ""
         text += f"; unread {self.unread} ({printable(self.unread_reason)})" if self.unread else ""
         return text + (f"; lost {self.lost}" if self.lost else "") + ("; the process has ended" if self.ended else "")
 
@@ -156,8 +192,14 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
+def words_of(key: Key) -> Tuple[Word, ...]:
+    if isinstance(key, (int, str, Stack)):
+        return (key,)
+    return key
+
+
 def shown(key: Key) -> str:
-    return ", ".join(printable(str(word)) for word in (key if isinstance(key, tuple) else (key,)))
+    return ", ".join(printable(str(word)) for word in words_of(key))
 
 
 def rank(item: Tuple[Key, Value]) -> int:
@@ -188,14 +230,18 @@ EMPTY: Dict[str, Union[int, Stats, Histogram]] = {
     "count": 0, "sum": 0, "avg": Stats(0, 0, 0), "stats": Stats(0, 0, 0), "hist": Histogram(), "lhist": Histogram()}
 
 
-def word_of(value: ValueStruct) -> Word:
+def word_of(value: ValueStruct, kind: int) -> Word:
+    """@param kind  as VALUE_KINDS has it"""
     text = value.text
-    return int(value.number) if text is None else text_of(text)
+    if text is None:
+        return int(value.number)
+    return stack_of(text_of(text)) if VALUE_KINDS.get(kind) == "stack" else text_of(text)
 
 
 def read_maps(api: Library, handle: int) -> Maps:
-    """@param handle  of fastsdt_trace_maps_read()"""
+    """@param handle  of fastsdt_trace_maps_read(), which is freed with what is returned, or now"""
     maps = Maps()
+    freed = weakref.finalize(maps, api.maps_free, handle)
     low, high = c_int64(), c_int64()
     for m in range(api.maps_count(handle)):
         told = api.maps_get(handle, m).contents
@@ -206,7 +252,7 @@ def read_maps(api: Library, handle: int) -> Maps:
             def number(n: int) -> int:
                 return n if told.is_signed else n & MASK
             if kind == "string":
-                return word_of(entry.value)
+                return word_of(entry.value, api.maps_value_kind(handle, m))
             if kind in ("avg", "stats"):
                 return Stats(entry.count, number(entry.value.number), number(entry.total))
             if kind not in ("hist", "lhist"):
@@ -218,6 +264,9 @@ def read_maps(api: Library, handle: int) -> Maps:
                 buckets.append(Bucket(low.value, high.value, entry.bucket[b]))
             return Histogram(buckets)
 
+        kinds = [api.maps_key_kind(handle, m, k) for k in range(told.keys)]
+        if any(VALUE_KINDS.get(key) == "stack" for key in kinds):
+            maps._read = api, handle
         entries = [api.maps_entry(handle, m, e).contents for e in range(told.entries)]
         maps.kinds[name] = kind
         if told.keys == 0:
@@ -225,8 +274,10 @@ def read_maps(api: Library, handle: int) -> Maps:
             continue
         maps[name] = by_key = Map(name, kind)
         for entry in entries:
-            keys = tuple(word_of(entry.key[k]) for k in range(told.keys))
+            keys = tuple(word_of(entry.key[k], kinds[k]) for k in range(told.keys))
             by_key[keys if len(keys) > 1 else keys[0]] = value_of(entry)
     maps.dropped, maps.unread = api.maps_dropped(handle), api.maps_unread(handle)
     maps.unread_reason = text_of(api.maps_unread_reason(handle)) if maps.unread else ""
+    if maps._read is None:
+        freed()
     return maps

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Tracing a process: opening, attaching, reading, and putting everything back."""
+import ctypes
 import os
 import select
 import threading
@@ -7,8 +8,9 @@ import weakref
 from types import TracebackType
 from typing import Any, Callable, List, NamedTuple, Optional, Set, Tuple, Type
 
-from ._library import EVENT_KINDS, Error, MisuseError, RefusedError, library, text_of
+from ._library import EVENT_KINDS, FLAGS, Error, MisuseError, OptionsStruct, RefusedError, library, text_of
 from ._maps import Maps, Site, Word, read_maps, word_of
+from ._stacks import Stack
 
 
 class Event(NamedTuple):
@@ -19,6 +21,14 @@ class Event(NamedTuple):
     clock: int   #: the processor's counter, by which events are sorted; 0: not known
     map: str     #: "print", "clear", "zero": the name of the map; else ""
     values: Tuple[Word, ...]  #: "printf", "cat": the arguments behind the format, or the printed value; "join": a string, none behind the last
+
+    @property
+    def stack(self) -> Optional[Stack]:
+        """The first of its values that is one."""
+        return next((value for value in self.values if isinstance(value, Stack)), None)
+
+    def __str__(self) -> str:
+        return " ".join([self.kind, *([self.map] if self.map else []), *(str(value) for value in self.values)])
 
 
 def _close_at_exit(handle: int, opener: int) -> None:
@@ -53,7 +63,8 @@ class _Process:
 class Trace:
     """A script that is attached to a process; see trace(). All of it may be used from any thread, but not from a forked child."""
 
-    def __init__(self, script: str, pid: Optional[int] = None, *, read_memory: bool = False) -> None:
+    def __init__(self, script: str, pid: Optional[int] = None, *, read_memory: bool = False, move: bool = True, move_faulting: bool = False,
+                 buffer: int = 0) -> None:
         self.script = script
         self.pid = os.getpid() if pid is None else pid
         self._opener = os.getpid()
@@ -73,9 +84,9 @@ class Trace:
         self._finalizer = weakref.finalize(self, _close_at_exit, handle, self._opener)
         try:
             self._process = _Process(self.pid)
-            if read_memory:
-                self._api.read_memory(handle)
-            self._attachment = self._api.attach(handle, text)
+            chosen = {"read_memory": read_memory, "no_move": not move, "move_faulting": move_faulting, "addresses": True}
+            options = OptionsStruct(ctypes.sizeof(OptionsStruct), sum(flag for flag, name in FLAGS.items() if chosen[name]), buffer)
+            self._attachment = self._api.attach_with(handle, text, ctypes.byref(options))
             self._handle: Optional[int] = handle
             self._look()
             self._names: List[str] = list(self._read_maps())
@@ -134,6 +145,20 @@ class Trace:
                 self._keep_events()
             events, self._last_events = self._last_events, []
             return events
+
+    def fileno(self) -> int:
+        """For select, poll and event loops: readable when events() has some. It is the library's: do not read or close it."""
+        with self._lock:
+            number: int = self._api.events_descriptor(self._attached())
+            return number
+
+    def wait(self, timeout: Optional[float] = None) -> bool:
+        """Until events() has some. False: there were none for so many seconds."""
+        if self._last_events:  # kept by .maps
+            return True
+        poll = select.poll()
+        poll.register(self.fileno(), select.POLLIN)
+        return bool(poll.poll(None if timeout is None else timeout * 1000))
 
     def clear(self, name: Optional[str] = None) -> None:
         """Empties the map of this name, or all of them, while the process goes on."""
@@ -194,7 +219,7 @@ class Trace:
         """Reads the sites. Returns whether the process has ended; then there is nothing to look at."""
         def read_sites(read: int) -> List[Site]:
             sites = (self._api.sites_get(read, i).contents for i in range(self._api.sites_count(read)))
-            return [Site(text_of(s.probe), s.address, bool(s.armed), text_of(s.reason), s.state) for s in sites]
+            return [Site(text_of(s.probe), s.address, bool(s.armed), text_of(s.reason), s.state, bool(s.left_out)) for s in sites]
         try:
             sites = self._with(self._api.sites_read, read_sites, self._api.sites_free)
         except RefusedError:
@@ -209,8 +234,7 @@ class Trace:
         return False
 
     def _read_maps(self) -> Maps:
-        maps: Maps = self._with(self._api.maps_read, lambda read: read_maps(self._api, read), self._api.maps_free)
-        return maps
+        return read_maps(self._api, self._api.maps_read(self._attached()))
 
     def _keep_events(self) -> None:
         api = self._api
@@ -220,20 +244,24 @@ class Trace:
                 e = api.events_get(read, i).contents
                 kind = EVENT_KINDS.get(e.kind, str(e.kind))
                 name = self._names[e.map] if kind in ("print", "clear", "zero") else ""
-                self._last_events.append(Event(kind, e.line, e.column, e.clock, name, tuple(word_of(e.value[v]) for v in range(e.values))))
+                values = tuple(word_of(e.value[v], api.events_value_kind(read, i, v)) for v in range(e.values))
+                self._last_events.append(Event(kind, e.line, e.column, e.clock, name, values))
             self._lost = api.events_lost(read)
         self._with(api.events_read, read_events, api.events_free)
 
 
-def trace(script: str, pid: Optional[int] = None, *, read_memory: bool = False) -> Trace:
+def trace(script: str, pid: Optional[int] = None, *, read_memory: bool = False, move: bool = True, move_faulting: bool = False, buffer: int = 0) -> Trace:
     """Attaches a script to a process: another one, or this one without `pid`. fastsdt-trace(1) has the language, without BEGIN, END and
     interval. It is no error if a site cannot be armed, or if there is none: look at .complete and .sites, or print the maps.
 
     Where the process may set a seccomp filter, and every Python with ctypes may, strings on its heap are not read, and such hits are counted as
     unread: the system call that it takes could kill the process. `read_memory`: you know that it sets none.
 
+    Functions of another process need no probes: a jump takes the place of their first instructions. `move=False` leaves those alone;
+    `move_faulting` takes also what may raise a signal that the process handles. `buffer`: bytes for the events of each thread.
+
         with fastsdt.trace("usdt:*:shop:order { @[str(arg1)] = count(); }", pid=4711) as t:
             ...
         print(t.maps)
     """
-    return Trace(script, pid, read_memory=read_memory)
+    return Trace(script, pid, read_memory=read_memory, move=move, move_faulting=move_faulting, buffer=buffer)

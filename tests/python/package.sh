@@ -10,6 +10,8 @@ for copy in libshop.so liblate.so; do
     gcc -O2 -DFASTSDT_BOUND=4 -fPIC -shared -I"$INCLUDE" "$FASTSDT_SOURCE/tests/python/shop.c" -o $copy
 done
 
+gcc -O2 -fno-omit-frame-pointer "$FASTSDT_SOURCE/tests/engine/plain.c" -o plain
+
 trace_h header.txt
 
 # What bpftrace prints of the same program: all kinds of maps, which it prints by their names.
@@ -24,6 +26,12 @@ if [ "$(id -u)" = 0 ] && [ -e /sys/bus/event_source/devices/uprobe/type ] && hav
 fi
 
 "$python" -B "$FASTSDT_SOURCE/tests/python/tracing.py"
+if [ -e profile.pb.gz ] && have go && go tool pprof -raw profile.pb.gz >raw 2>errors; then
+    expect "pprof" "$(sed -n '/^Samples:/{n;p}' raw) $(grep -c ' work ' raw)" "hits/count two/count[dflt] 1"
+fi
+if [ -e flame.html ] && have chromium; then
+    PYTHONPATH=$FASTSDT_SOURCE/tests/engine python3 -B "$FASTSDT_SOURCE/tests/python/flame.py" flame.html
+fi
 "$python" -B "$FASTSDT_SOURCE/tests/python/readme.py" "$FASTSDT_SOURCE/python/README.md"
 
 # Types: of the package, and of a program that uses it.

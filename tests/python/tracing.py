@@ -2,6 +2,7 @@
 import ctypes
 import gc
 import os
+import select
 import subprocess
 import sys
 import threading
@@ -14,11 +15,11 @@ from checks import refused, same
 # ---- The numbers and structures of the header
 header = dict(line.rsplit(" ", 1) for line in Path("header.txt").read_text().splitlines())
 ours = {}
-for prefix, kinds in (("", library.MAP_KINDS), ("EVENT_", library.EVENT_KINDS)):
+for prefix, kinds in (("", library.MAP_KINDS), ("EVENT_", library.EVENT_KINDS), ("VALUE_", library.VALUE_KINDS), ("", library.FLAGS)):
     ours.update({f"FASTSDT_TRACE_{prefix}{name.upper()}": str(number) for number, name in kinds.items()})
 errors = {fastsdt.ScriptError: "TEXT", fastsdt.RefusedError: "REFUSED", fastsdt.MisuseError: "MISUSE", fastsdt.BusyError: "BUSY", MemoryError: "MEMORY"}
 ours.update({f"FASTSDT_TRACE_{errors[error]}": str(number) for number, error in library.ERROR_KINDS.items()})
-for name in ("Error", "Site", "Map", "Value", "Entry", "Event"):
+for name in ("Error", "Options", "Site", "Map", "Value", "Entry", "Event"):
     struct = getattr(library, name + "Struct")
     ours[name.lower()] = str(ctypes.sizeof(struct))
     ours.update({f"{name.lower()}.{field}": str(getattr(struct, field).offset) for field, _ in struct._fields_})
@@ -142,6 +143,51 @@ with fastsdt.trace(ORDER + " { @ = count(); }") as t:
     same("late", (t.maps["@"], t.complete, t.maps.summary()), (1, False, "sites 2 of 2 armed (1 armed late); dropped 0"))
 with fastsdt.trace("usdt:*:no:such { @ = count(); }") as t:
     same("no site", (t.complete, str(t)), (False, "@: 0\n\nsites 0 of 0 armed; dropped 0"))
+
+# ---- Functions of a program that was built without fastsdt, and of this one; stacks; waiting for events
+if os.uname().machine == "x86_64":
+    program = os.path.abspath("plain")
+    plain = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def go():
+        print("go", file=plain.stdin, flush=True)
+        return plain.stdout.readline()
+
+    same("it is there", go(), "did\n")
+    script = f"""uprobe:{program}:work {{ @[ustack] = count(); @two[ustack, arg0 % 2] = sum(arg0); @n[arg0 % 2] = count();
+        if (arg0 == 7) {{ printf("%d %s", arg0, ustack); }} }}"""
+    with fastsdt.trace(script, pid=plain.pid) as t:
+        same("nothing to wait for", (t.wait(0), select.select([t], [], [], 0)[0]), (False, []))
+        go()
+        same("something is there", (t.wait(), select.select([t], [], [], 0)[0]), (True, [t]))
+        event, = t.events()
+        same("an event", (event.kind, event.values[0], event.stack[0].name, event.stack[1].name, t.wait(0)), ("printf", 7, "work", "main", False))
+        maps = t.maps
+    stack, = maps["@"]
+    same("a stack", (maps["@"][stack], str(stack).endswith("main;work"), stack[0].file, stack == event.stack), (1000, True, program, True))
+    same("frames", (stack[0].offset, stack[0].inlined, stack[1].offset > 0, stack[1].address > stack[0].address), (0, False, True, False))
+    same("with another key", (maps["@two"][stack, 0], maps["@two"][stack, 1], maps.complete), (sum(range(0, 1000, 2)), sum(range(1, 1000, 2)), True))
+    Path("profile.pb.gz").write_bytes(maps.to_pprof())
+    Path("flame.html").write_text("<!DOCTYPE html><html><body>" + maps._repr_html_() + "</body></html>")
+    refused("a flame graph of numbers", fastsdt.MisuseError, "by one stack", maps["@n"].flame_graph)
+    with fastsdt.trace(f"uprobe:{program}:reads {{ @ = count(); }}", pid=plain.pid) as t:
+        go()
+        same("without stacks", (t.maps["@"], len(t.sites)), (1000, 1))
+        refused("a profile of them", fastsdt.MisuseError, "by stack", t.maps.to_pprof)
+    with fastsdt.trace(f"uprobe:{program}:* {{ @ = count(); }}", pid=plain.pid) as t:
+        left_out = [site for site in t.sites if site.left_out]
+        same("a pattern", (t.complete, bool(left_out), f"; left out {len(left_out)}" in str(t)), (True, True, True))
+    with fastsdt.trace(f"uprobe:{program}:work {{ @ = count(); }}", pid=plain.pid, move=False) as t:
+        same("nothing is moved", (t.sites, t.complete), ([], False))
+    refused("a small buffer", fastsdt.MisuseError, "4 KiB to 1 GiB", lambda: fastsdt.trace(script, pid=plain.pid, buffer=5))
+    plain.stdin.close()
+    same("its end", plain.wait(), 0)
+    plain.stdout.close()
+    with fastsdt.trace("uprobe:*:order_of_shop { @ = count(); }") as t:
+        same("none of that name", t.sites, [])
+    with fastsdt.trace("uprobe:*/libshop.so:run { @ = count(); }") as t:
+        same("a function of this process", [(site.armed, site.reason) for site in t.sites],
+             [(False, "has no nop10, and only another process can move its instructions")])
 
 # ---- Errors: the library's words
 error = refused("a wrong name", fastsdt.ScriptError, '"foo" is no value', lambda: fastsdt.trace("usdt:*:shop:order {\n  @ = foo; }"))
