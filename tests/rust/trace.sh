@@ -70,6 +70,64 @@ fn main() {
     orders.detach().unwrap();
 }
 END
+cat >crate/examples/functions.rs <<'END'
+//! Functions of a program that was built without fastsdt.
+use fastsdt_trace::{Data, Options, Trace, Word};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::io::AsRawFd;
+use std::process::{Command, Stdio};
+
+#[repr(C)]
+struct Poll {
+    descriptor: i32,
+    wanted: i16,
+    found: i16,
+}
+extern "C" {
+    fn poll(all: *mut Poll, count: u64, timeout: i32) -> i32;
+}
+
+fn main() {
+    let program = std::env::args().nth(1).unwrap();
+    let mut plain = Command::new(&program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut input = plain.stdin.take().unwrap();
+    let mut output = BufReader::new(plain.stdout.take().unwrap());
+    let mut go = || {
+        writeln!(input, "go").unwrap();
+        output.read_line(&mut String::new()).unwrap();
+    };
+    go();
+    let trace = Trace::process(plain.id()).unwrap();
+    let script = format!("uprobe:{}:work {{ @[ustack] = count(); @n = count(); printf(\"%d\", arg0); }}", program);
+    let unmoved = trace.attach_with(&script, &Options::new().moves(false)).unwrap();
+    assert!(unmoved.sites().unwrap().is_empty());
+    unmoved.detach().unwrap();
+    let work = trace.attach_with(&script, &Options::new().buffer(1 << 20)).unwrap();
+    assert!(work.sites().unwrap().iter().all(|site| site.armed && !site.left_out));
+    let mut ready = Poll { descriptor: work.descriptor().unwrap().as_raw_fd(), wanted: 1, found: 0 };
+    assert_eq!(unsafe { poll(&mut ready, 1, 0) }, 0);
+    go();
+    let mut seen = 0;
+    while seen < 1000 {
+        assert_eq!(unsafe { poll(&mut ready, 1, -1) }, 1);
+        for event in work.events().unwrap() {
+            assert_eq!(event.values, [Word::Number(seen)]);
+            seen += 1;
+        }
+    }
+    let maps = work.maps().unwrap();
+    let entry = &maps["@"].entries[0];
+    assert_eq!((entry.key[0].to_string().ends_with("main;work"), &entry.data), (true, &Data::Number(1000)));
+    match &entry.key[0] {
+        Word::Stack(frames) => assert_eq!((frames[0].name.as_str(), &frames[0].file, frames[0].inlined), ("work", &program, false)),
+        other => panic!("{:?}", other),
+    }
+    std::fs::write("profile.pb", work.pprof().unwrap()).unwrap();
+    assert!(trace.attach("uprobe:/no/such:f { @ = count(); }").unwrap().pprof().unwrap_err().to_string().contains("by stack"));
+    println!("{}", entry.key[0]);
+}
+END
+gcc -O2 -fno-omit-frame-pointer "$FASTSDT_SOURCE/tests/engine/plain.c" -o plain
 (cd crate && cargo build --quiet --examples && cargo test --quiet --lib) >build.log 2>&1 || fail "cargo: $(cat build.log)"
 grep -q '^test result: ok. 1 passed' build.log || fail "no test: $(cat build.log)"
 
@@ -99,4 +157,10 @@ tea: Number(800)
 512..=1023: 490
 count 1000, average 501, total 501500
 dropped 0, unread 0"
+
+if [ "$(uname -m)" = x86_64 ]; then
+    timeout 100 ./target/debug/examples/functions "$PWD/plain" >out 2>err || fail "functions: $(cat out err)"
+    matches 'main;work$' <out || fail "functions: $(cat out)"
+    ! have go || ! go tool pprof -raw profile.pb >raw 2>/dev/null || expect "pprof" "$(grep -c ' work ' raw)" 1
+fi
 echo "Rust $rust"

@@ -21,9 +21,11 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Index;
 use std::os::raw::{c_char, c_int};
+use std::os::unix::io::BorrowedFd;
 use std::ptr::NonNull;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ErrorKind {
     /// The script is wrong, or the library cannot do it.
     Text,
@@ -41,6 +43,7 @@ pub enum ErrorKind {
 
 /// In the library's words: why, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Error {
     pub kind: ErrorKind,
     /// `ErrorKind::Text`: of the script, in bytes from 1.
@@ -62,11 +65,15 @@ impl std::error::Error for Error {}
 
 /// What `call` returns, unless that is `failure`.
 fn checked<T: PartialEq>(failure: T, call: impl FnOnce(*mut sys::Error) -> T) -> Result<T, Error> {
-    let mut error = sys::Error { kind: 0, line: 0, column: 0, text: [0; 500] };
+    let mut error = sys::Error { kind: 0, line: 0, column: 0, text: [0; 500], reserved: [0; 512] };
     let result = call(&mut error);
     if result != failure {
         return Ok(result);
     }
+    Err(error_of(&error))
+}
+
+fn error_of(error: &sys::Error) -> Error {
     let kind = match error.kind {
         1 => ErrorKind::Text,
         2 => ErrorKind::Refused,
@@ -76,7 +83,7 @@ fn checked<T: PartialEq>(failure: T, call: impl FnOnce(*mut sys::Error) -> T) ->
         _ => ErrorKind::Other,
     };
     let text = unsafe { string_of(error.text.as_ptr()) };
-    Err(Error { kind, line: error.line, column: error.column, text })
+    Error { kind, line: error.line, column: error.column, text }
 }
 
 fn checked_handle<T>(call: impl FnOnce(*mut sys::Error) -> *mut T) -> Result<NonNull<T>, Error> {
@@ -91,10 +98,50 @@ unsafe fn string_of(text: *const c_char) -> String {
     CStr::from_ptr(text).to_string_lossy().into_owned()
 }
 
+/// How a script is attached: `Options::new().buffer(1 << 20)`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    flags: u32,
+    buffer: usize,
+}
+
+impl Options {
+    pub fn new() -> Options {
+        Options::default()
+    }
+
+    /// The script may read strings by a system call though the process may set a seccomp filter: you know that it sets none. See `Maps::unread`.
+    pub fn read_memory(self, on: bool) -> Options {
+        self.with(1, on)
+    }
+
+    /// `false`: of another process, sites that need instructions moved are left alone: functions without probes.
+    pub fn moves(self, on: bool) -> Options {
+        self.with(2, !on)
+    }
+
+    /// Instructions that may raise a signal move too though the process handles it: its handler sees an address that is not of its code.
+    pub fn move_faulting(self, on: bool) -> Options {
+        self.with(4, on)
+    }
+
+    /// Bytes for the events of each thread, 4 KiB to 1 GiB; 0: 64 KiB.
+    pub fn buffer(mut self, bytes: usize) -> Options {
+        self.buffer = bytes;
+        self
+    }
+
+    fn with(mut self, flag: u32, on: bool) -> Options {
+        self.flags = if on { self.flags | flag } else { self.flags & !flag };
+        self
+    }
+}
+
 /// A process that is traced. A forked child has to open its own: the parent's handles give `ErrorKind::Misuse` there.
 #[derive(Debug)]
 pub struct Trace {
     handle: NonNull<sys::Trace>,
+    reads_memory: bool,
 }
 
 // Every function may be called from any thread; those that change or read one process wait for each other.
@@ -113,24 +160,32 @@ impl Trace {
     }
 
     fn open(pid: c_int) -> Result<Trace, Error> {
-        checked_handle(|error| unsafe { sys::fastsdt_trace_open(pid, error) }).map(|handle| Trace { handle })
+        checked_handle(|error| unsafe { sys::fastsdt_trace_open(pid, error) }).map(|handle| Trace { handle, reads_memory: false })
     }
 
-    /// Scripts that are attached from now on may read strings by a system call though the process may set a seccomp filter: you know
-    /// that it sets none. See `Maps::unread`.
+    /// `Options::read_memory()` for all scripts that are attached from now on.
     pub fn read_memory(&mut self) -> Result<(), Error> {
-        checked_status(|error| unsafe { sys::fastsdt_trace_read_memory(self.handle.as_ptr(), error) })
+        self.reads_memory = true;
+        Ok(())
     }
 
-    /// Arms the sites that the script names.
+    /// Arms the sites that the script names: probes, and of another process its functions and their exits, as it was built.
     pub fn attach(&self, script: &str) -> Result<Attachment<'_>, Error> {
+        self.attach_with(script, &Options::new())
+    }
+
+    /// `attach()` with options.
+    pub fn attach_with(&self, script: &str, options: &Options) -> Result<Attachment<'_>, Error> {
+        const ADDRESSES: u32 = 8; // of stacks
+        let chosen = options.clone().read_memory(self.reads_memory || options.flags & 1 != 0);
+        let told = sys::Options { size: std::mem::size_of::<sys::Options>(), flags: chosen.flags | ADDRESSES, buffer: chosen.buffer };
         let text = CString::new(script).map_err(|_| Error {
             kind: ErrorKind::Text,
             line: 0,
             column: 0,
             text: "the script has a NUL character in it".into(),
         })?;
-        checked_handle(|error| unsafe { sys::fastsdt_trace_attach(self.handle.as_ptr(), text.as_ptr(), error) })
+        checked_handle(|error| unsafe { sys::fastsdt_trace_attach_with(self.handle.as_ptr(), text.as_ptr(), &told, error) })
             .map(|handle| Attachment { handle, trace: PhantomData })
     }
 }
@@ -168,6 +223,25 @@ impl Attachment<'_> {
         }
     }
 
+    /// Counts and sums by one stack, `@[ustack] = count()`, as they are now: a profile that `go tool pprof`, Pyroscope, Grafana and
+    /// speedscope read, not compressed. An error if the script has none.
+    pub fn pprof(&self) -> Result<Vec<u8>, Error> {
+        let read = checked_handle(|error| unsafe { sys::fastsdt_trace_maps_read(self.handle.as_ptr(), error) })?.as_ptr();
+        unsafe {
+            let mut size = 0;
+            let made = checked(std::ptr::null(), |error| sys::fastsdt_trace_maps_pprof(read, &mut size, error));
+            let copy = made.map(|bytes| std::slice::from_raw_parts(bytes, size).to_vec());
+            sys::fastsdt_trace_maps_free(read);
+            copy
+        }
+    }
+
+    /// For poll and event loops: readable when `events()` has some. From now on a thread of the library looks for them.
+    pub fn descriptor(&self) -> Result<BorrowedFd<'_>, Error> {
+        checked(-1, |error| unsafe { sys::fastsdt_trace_events_descriptor(self.handle.as_ptr(), error) })
+            .map(|number| unsafe { BorrowedFd::borrow_raw(number) })
+    }
+
     /// Every site that the script names, as it is now: somebody else may have changed it.
     pub fn sites(&self) -> Result<Vec<Site>, Error> {
         let read = checked_handle(|error| unsafe { sys::fastsdt_trace_sites_read(self.handle.as_ptr(), error) })?.as_ptr();
@@ -180,6 +254,7 @@ impl Attachment<'_> {
                     armed: site.armed != 0,
                     reason: string_of(site.reason),
                     state: site.state,
+                    left_out: site.left_out != 0,
                 })
                 .collect();
             sys::fastsdt_trace_sites_free(read);
@@ -192,8 +267,8 @@ impl Attachment<'_> {
         let read = checked_handle(|error| unsafe { sys::fastsdt_trace_events_read(self.handle.as_ptr(), error) })?.as_ptr();
         unsafe {
             let events = (0..sys::fastsdt_trace_events_count(read))
-                .map(|index| &*sys::fastsdt_trace_events_get(read, index))
-                .map(|event| Event {
+                .map(|index| (index, &*sys::fastsdt_trace_events_get(read, index)))
+                .map(|(index, event)| Event {
                     kind: match event.kind {
                         1 => EventKind::Printf,
                         2 => EventKind::Print(event.map),
@@ -208,7 +283,7 @@ impl Attachment<'_> {
                     line: event.line,
                     column: event.column,
                     clock: event.clock,
-                    values: words_of(event.value, event.values),
+                    values: words_of(event.value, event.values, |value| sys::fastsdt_trace_events_value_kind(read, index, value)),
                 })
                 .collect();
             let lost = sys::fastsdt_trace_events_lost(read);
@@ -247,6 +322,7 @@ impl Drop for Attachment<'_> {
 
 /// A place in the code.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Site {
     /// "usdt:/path/of/file:provider:name"
     pub probe: String,
@@ -257,14 +333,35 @@ pub struct Site {
     pub reason: String,
     /// `FASTSDT_TRACE_SITE_*`
     pub state: i32,
+    /// It fits a pattern of functions and cannot be armed: a pattern means those that can.
+    pub left_out: bool,
 }
 
 /// Of a key, a value or an event.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Word {
     Number(i64),
     /// The process may have put anything into it: any bytes but NUL.
     Text(Vec<u8>),
+    /// The innermost call first.
+    Stack(Vec<Frame>),
+}
+
+/// A call of a stack.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub struct Frame {
+    /// Of the function; the whole line where the script says how stacks look.
+    pub name: String,
+    /// Of the address from the function's first.
+    pub offset: u64,
+    /// That the code is in; "unknown": of none.
+    pub file: String,
+    /// Where the call goes on.
+    pub address: u64,
+    /// The code is in that of the next frame, whose address this is.
+    pub inlined: bool,
 }
 
 impl fmt::Display for Word {
@@ -272,6 +369,12 @@ impl fmt::Display for Word {
         match self {
             Word::Number(number) => number.fmt(out),
             Word::Text(text) => String::from_utf8_lossy(text).fmt(out),
+            Word::Stack(frames) => {
+                for (index, frame) in frames.iter().rev().enumerate() {
+                    write!(out, "{}{}{}", if index > 0 { ";" } else { "" }, frame.name, if frame.inlined { "_[i]" } else { "" })?;
+                }
+                Ok(())
+            }
         }
     }
 }
@@ -286,11 +389,14 @@ pub struct Bucket {
 
 /// What an entry holds. Numbers are wide enough for `i64` and `u64`.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Data {
     /// count, sum, min, max, and a number that was assigned.
     Number(i128),
     /// A string that was assigned.
     Text(Vec<u8>),
+    /// A stack that was assigned: the innermost call first.
+    Stack(Vec<Frame>),
     /// avg, stats.
     Stats { count: u64, average: i128, total: i128 },
     /// hist, lhist: the buckets that counted anything.
@@ -298,12 +404,14 @@ pub enum Data {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Entry {
     pub key: Vec<Word>,
     pub data: Data,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Map {
     /// With its "@".
     pub name: String,
@@ -323,6 +431,7 @@ impl<'a> IntoIterator for &'a Map {
 
 /// The maps as they were when they were read, and what they lack.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Maps {
     maps: Vec<Map>,
     /// Hits, or their statements, that found no room or were not delivered.
@@ -360,6 +469,7 @@ impl Index<&str> for Maps {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum EventKind {
     Printf,
     /// With the index of the map.
@@ -376,6 +486,7 @@ pub enum EventKind {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Event {
     pub kind: EventKind,
     /// Of the statement in the script, from 1.
@@ -389,6 +500,7 @@ pub struct Event {
 
 /// A batch; iterate over it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Events {
     events: Vec<Event>,
     /// Events of the attachment that found no room so far.
@@ -403,16 +515,46 @@ impl IntoIterator for Events {
     }
 }
 
-unsafe fn word_of(value: &sys::Value) -> Word {
+/// "7f0012345678 main+12 (/usr/bin/shop)", or "7f0012345678 step (inlined)".
+fn frame_of(line: &str) -> Frame {
+    let whole = || Frame { name: line.into(), offset: 0, file: "unknown".into(), address: 0, inlined: false };
+    let (address, rest) = match line.split_once(' ') {
+        Some((digits, rest)) => (u64::from_str_radix(digits, 16), rest),
+        None => return whole(),
+    };
+    let address = match address {
+        Ok(address) => address,
+        Err(_) => return whole(),
+    };
+    if let Some(name) = rest.strip_suffix(" (inlined)") {
+        return Frame { name: name.into(), offset: 0, file: String::new(), address, inlined: true };
+    }
+    match rest.strip_suffix(')').and_then(|rest| rest.rsplit_once(" (")) {
+        None => whole(),
+        Some((symbol, file)) => {
+            let (name, offset) = symbol
+                .rsplit_once('+')
+                .and_then(|(name, offset)| offset.parse().ok().map(|offset| (name, offset)))
+                .unwrap_or((symbol, 0));
+            Frame { name: name.into(), offset, file: file.into(), address, inlined: false }
+        }
+    }
+}
+
+/// `kind`: `FASTSDT_TRACE_VALUE_*`.
+unsafe fn word_of(value: &sys::Value, kind: c_int) -> Word {
+    const STACK: c_int = 3;
     if value.text.is_null() {
         Word::Number(value.number)
+    } else if kind == STACK {
+        Word::Stack(string_of(value.text).lines().map(frame_of).collect())
     } else {
         Word::Text(CStr::from_ptr(value.text).to_bytes().to_vec())
     }
 }
 
-unsafe fn words_of(values: *const sys::Value, count: usize) -> Vec<Word> {
-    (0..count).map(|index| word_of(&*values.add(index))).collect()
+unsafe fn words_of(values: *const sys::Value, count: usize, kind: impl Fn(usize) -> c_int) -> Vec<Word> {
+    (0..count).map(|index| word_of(&*values.add(index), kind(index))).collect()
 }
 
 unsafe fn map_of(read: *const sys::Maps, index: usize) -> Map {
@@ -421,7 +563,7 @@ unsafe fn map_of(read: *const sys::Maps, index: usize) -> Map {
     let entries = (0..map.entries)
         .map(|e| &*sys::fastsdt_trace_maps_entry(read, index, e))
         .map(|entry| Entry {
-            key: words_of(entry.key, map.keys),
+            key: words_of(entry.key, map.keys, |key| sys::fastsdt_trace_maps_key_kind(read, index, key)),
             data: match map.kind {
                 5 | 6 => Data::Stats { count: entry.count, average: number(entry.value.number), total: number(entry.total) },
                 7 | 8 => Data::Histogram(
@@ -434,9 +576,10 @@ unsafe fn map_of(read: *const sys::Maps, index: usize) -> Map {
                         })
                         .collect(),
                 ),
-                _ => match word_of(&entry.value) {
+                _ => match word_of(&entry.value, sys::fastsdt_trace_maps_value_kind(read, index)) {
                     Word::Number(n) => Data::Number(number(n)),
                     Word::Text(text) => Data::Text(text),
+                    Word::Stack(frames) => Data::Stack(frames),
                 },
             },
         })

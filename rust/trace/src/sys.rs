@@ -13,6 +13,14 @@ pub struct Error {
     pub line: c_uint,
     pub column: c_uint,
     pub text: [c_char; 500],
+    pub reserved: [c_char; 512],
+}
+
+#[repr(C)]
+pub struct Options {
+    pub size: usize,
+    pub flags: c_uint,
+    pub buffer: usize,
 }
 
 #[repr(C)]
@@ -22,6 +30,7 @@ pub struct Site {
     pub armed: c_int,
     pub reason: *const c_char,
     pub state: c_int,
+    pub left_out: c_int,
 }
 
 #[repr(C)]
@@ -63,9 +72,13 @@ pub struct Event {
 #[link(name = "fastsdt-trace")]
 extern "C" {
     pub fn fastsdt_trace_open(pid: c_int, error: *mut Error) -> *mut Trace;
-    pub fn fastsdt_trace_read_memory(trace: *mut Trace, error: *mut Error) -> c_int;
     pub fn fastsdt_trace_close(trace: *mut Trace, error: *mut Error) -> c_int;
-    pub fn fastsdt_trace_attach(trace: *mut Trace, script: *const c_char, error: *mut Error) -> *mut Attachment;
+    pub fn fastsdt_trace_attach_with(
+        trace: *mut Trace,
+        script: *const c_char,
+        options: *const Options,
+        error: *mut Error,
+    ) -> *mut Attachment;
     pub fn fastsdt_trace_update(attachment: *mut Attachment, error: *mut Error) -> c_int;
     pub fn fastsdt_trace_detach(attachment: *mut Attachment, error: *mut Error) -> c_int;
     pub fn fastsdt_trace_sites_read(attachment: *mut Attachment, error: *mut Error) -> *mut Sites;
@@ -76,6 +89,9 @@ extern "C" {
     pub fn fastsdt_trace_maps_count(maps: *const Maps) -> usize;
     pub fn fastsdt_trace_maps_get(maps: *const Maps, map: usize) -> *const Map;
     pub fn fastsdt_trace_maps_entry(maps: *const Maps, map: usize, entry: usize) -> *const Entry;
+    pub fn fastsdt_trace_maps_key_kind(maps: *const Maps, map: usize, key: usize) -> c_int;
+    pub fn fastsdt_trace_maps_value_kind(maps: *const Maps, map: usize) -> c_int;
+    pub fn fastsdt_trace_maps_pprof(maps: *mut Maps, size: *mut usize, error: *mut Error) -> *const u8;
     pub fn fastsdt_trace_maps_bucket(maps: *const Maps, map: usize, bucket: usize, low: *mut i64, high: *mut i64) -> c_int;
     pub fn fastsdt_trace_maps_dropped(maps: *const Maps) -> u64;
     pub fn fastsdt_trace_maps_unread(maps: *const Maps) -> u64;
@@ -85,6 +101,8 @@ extern "C" {
     pub fn fastsdt_trace_events_read(attachment: *mut Attachment, error: *mut Error) -> *mut Events;
     pub fn fastsdt_trace_events_count(events: *const Events) -> usize;
     pub fn fastsdt_trace_events_get(events: *const Events, index: usize) -> *const Event;
+    pub fn fastsdt_trace_events_value_kind(events: *const Events, index: usize, value: usize) -> c_int;
+    pub fn fastsdt_trace_events_descriptor(attachment: *mut Attachment, error: *mut Error) -> c_int;
     pub fn fastsdt_trace_events_lost(events: *const Events) -> u64;
     pub fn fastsdt_trace_events_free(events: *mut Events);
 }
@@ -116,7 +134,8 @@ mod tests {
             .map(|(name, number)| (name.to_string(), number.parse().unwrap()))
             .collect();
         let mut ours = BTreeMap::new();
-        layout!(ours, "error" Error { kind, line, column, text } "site" Site { probe, address, armed, reason, state }
+        layout!(ours, "error" Error { kind, line, column, text, reserved } "options" Options { size, flags, buffer }
+            "site" Site { probe, address, armed, reason, state, left_out }
             "map" Map { name, kind, is_signed, keys, entries, buckets } "value" Value { text, number }
             "entry" Entry { key, value, total, count, bucket } "event" Event { kind, line, column, clock, map, values, value });
         assert_eq!(ours, c);
