@@ -53,7 +53,7 @@ libraries() {
     local to arch=$2 tools="" made compiler options package
     to=$(realpath "$1")
     [ "$arch" = "$(uname -m)" ] || tools=$arch-linux-gnu-
-    made=$(dpkg-query -W libzydis-dev libfmt-dev libmicrohttpd-dev 2>/dev/null && cksum <"$top/packaging/static.sh") ||
+    made=$(dpkg-query -W libzydis-dev libfmt-dev libmicrohttpd-dev libcurl4-openssl-dev 2>/dev/null && cksum <"$top/packaging/static.sh") ||
         cannot "libraries are missing (scripts/install-deps.sh)"
     [ "$(cat "$to/made" 2>/dev/null)" != "$made" ] || return 0
     work=$(mktemp -d)
@@ -62,6 +62,7 @@ libraries() {
     source_of zydis libzydis-dev
     source_of fmtlib libfmt-dev
     source_of libmicrohttpd libmicrohttpd-dev
+    source_of curl libcurl4-openssl-dev
     # Debian's own static library wants GnuTLS, which has none. fastsdt-trace serves plain HTTP only.
     (
         cd libmicrohttpd
@@ -70,11 +71,22 @@ libraries() {
             make -C src/microhttpd -j "$(nproc)" libmicrohttpd.la; } >log 2>&1 || fail "libmicrohttpd: $(grep -m 1 error log || tail -n 1 log)"
         cp src/microhttpd/.libs/libmicrohttpd.a "$to/"
     ) &
+    # Debian's wants 20 other libraries. TLS would want certificates, which a file that is copied has none of: plain HTTP only.
+    (
+        cd curl
+        { ./configure ${tools:+--host=${tools%-}} --disable-shared --enable-static --without-ssl --without-zlib --without-brotli --without-zstd \
+            --without-libpsl --without-libidn2 --without-nghttp2 --without-librtmp --without-libssh2 --without-libgsasl --disable-ldap \
+            --disable-manual --disable-ares --disable-{ftp,file,dict,telnet,tftp,rtsp,pop3,imap,smtp,gopher,mqtt,smb,cookies,netrc,alt-svc,hsts} \
+            CFLAGS="${flags[*]}" AR="${tools}ar" ARFLAGS=rcD &&
+            make -C lib -j "$(nproc)" libcurl.la; } >log 2>&1 || fail "libcurl: $(grep -m 1 error log || tail -n 1 log)"
+        cp lib/.libs/libcurl.a "$to/"
+    ) &
     compiler=("${tools}gcc" "${flags[@]}" -DZYDIS_STATIC_BUILD -DZYCORE_STATIC_BUILD -Iinclude -Isrc)
     (cd zydis && archive Zydis "$to" src/*.c)
     compiler=("${tools}g++" "${flags[@]}" -std=c++20 -Iinclude)
     (cd fmtlib && archive fmt "$to" src/format.cc)
-    wait $!
+    wait # for both; neither leaves its library where it failed
+    [ -e "$to/libmicrohttpd.a" ] && [ -e "$to/libcurl.a" ] || exit 1
     if [ "$arch" = aarch64 ]; then
         # Debian's part of VIXL's source package is the build of a shared library. Ubuntu has the same archive.
         mkdir vixl
@@ -113,7 +125,7 @@ build() {
             -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O2 -DNDEBUG" \
             -DCMAKE_CXX_FLAGS="-ffile-prefix-map=$tree=. -fstack-protector-strong -D_FORTIFY_SOURCE=2" \
             -DCMAKE_EXE_LINKER_FLAGS=-Wl,-z,relro,-z,now -DFASTSDT_STATIC_LIBRARIES="$folder/libraries" \
-            -DFASTSDT_TOOLS=ON -DFASTSDT_SERVE=ON -DFASTSDT_PROBES=OFF -DFASTSDT_PLUGINS=OFF -DFASTSDT_MAN=OFF -DFASTSDT_TESTS=OFF -DFASTSDT_BENCHMARKS=OFF \
+            -DFASTSDT_TOOLS=ON -DFASTSDT_SERVE=ON -DFASTSDT_OTLP=ON -DFASTSDT_PROBES=OFF -DFASTSDT_PLUGINS=OFF -DFASTSDT_MAN=OFF -DFASTSDT_TESTS=OFF -DFASTSDT_BENCHMARKS=OFF \
             -DFASTSDT_EXAMPLES=OFF &&
             cmake --build "$folder" -j "$(nproc)" --target fastsdt-static
     } >"$folder/log" 2>&1 || fail "$arch: $(grep -m 1 -E 'error|missing' "$folder/log" || tail -n 1 "$folder/log"); all of it: $folder/log"

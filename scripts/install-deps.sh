@@ -5,7 +5,7 @@
 # the versions that the release has. Needs root where something is missing. Safe to run again.
 set -euo pipefail
 needed="cmake ninja-build make pkg-config gcc g++ libc6-dev scdoc ca-certificates python3
-libelf-dev libdw-dev liblzma-dev libiberty-dev libbpf-dev libzydis-dev libcli11-dev nlohmann-json3-dev libfmt-dev libprotozero-dev libmicrohttpd-dev"
+libelf-dev libdw-dev liblzma-dev libiberty-dev libbpf-dev libzydis-dev libcli11-dev nlohmann-json3-dev libfmt-dev libprotozero-dev libmicrohttpd-dev libcurl4-openssl-dev"
 # Packages that a release may lack: the tests that want one are skipped, with the reason.
 demo="bpftrace gdb systemtap-sdt-dev dpkg-dev zlib1g-dev"
 bench="$demo git libbenchmark-dev python3-matplotlib valgrind time linux-perf mold lttng-tools liblttng-ust-dev uftrace babeltrace2

@@ -59,7 +59,7 @@ todo='say what to do: -e SCRIPT, a script'\''s FILE, or latency, top, functions,
 say "$todo"
 say "$todo" -- ./app
 say 'where shall the trace go? -o DIR' record -- ./app
-say 'where shall it go? -o FILE.json, FILE.otlp.json or FILE.pftrace' export nodir
+say 'where shall it go? -o FILE.json, FILE.otlp.json or FILE.pftrace, or --otlp URL' export nodir
 say 'which trace? export DIR, as record -o DIR has written it' export -o trace.json
 say 'nodir is no trace: there is no nodir/metadata' export nodir -o trace.json
 say 'app is no trace: there is no app/metadata' export app -o trace.json # it is no folder

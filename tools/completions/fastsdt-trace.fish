@@ -41,6 +41,7 @@ complete -c fastsdt-trace -l no-demangle -d 'Show functions of C++ and Rust by t
 complete -c fastsdt-trace -s l -l list -x -d 'List the probes and functions that scripts can name, with their arguments: of a FILE, or of a process (--pid). SEARCH is a FILE, or a pattern such as \'usdt:FILE:*\'; with -e, or with FILE.bt, those that the script means'
 complete -c fastsdt-trace -l config -r -F -d 'Scripts and their processes; SIGHUP reads it again'
 complete -c fastsdt-trace -l listen -x -d 'Where to be asked; 127.0.0.1:9946 by default'
+complete -c fastsdt-trace -l otlp -x -d 'Send the metrics to an OpenTelemetry collector too, http://HOST:4318, every 10 seconds'
 complete -c fastsdt-trace -l functions -x -d 'Functions, [FILE:]FUNCTION: their entries and exits'
 complete -c fastsdt-trace -l probes -x -d 'Probes, [[FILE:]PROVIDER:]NAME, with all of their arguments; all of the program by default'
 complete -c fastsdt-trace -l samples -x -d 'Sample the threads\' stacks so often in a second, too: 99, for example'

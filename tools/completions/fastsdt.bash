@@ -50,7 +50,7 @@ _fastsdt() {
         esac
         ;;
     fastsdt-trace)
-        options='-h --help -V --version -e --execute -c --cmd -p --pid --exe --comm --cgroup --container --user --engine -t --duration -i --interval -d --stage --dry-run -f --follow --no-follow --no-move --move-faulting --read-memory --buffer --flight --unordered -o --output -j --json --like --no-warnings --include -I --probe-filter --unsafe --uretprobe --folded --pprof --exit-status --debug-dir --debuginfo --debuginfod --no-demangle -l --list --config --listen --functions --probes --samples --sort --rows'
+        options='-h --help -V --version -e --execute -c --cmd -p --pid --exe --comm --cgroup --container --user --engine -t --duration -i --interval -d --stage --dry-run -f --follow --no-follow --no-move --move-faulting --read-memory --buffer --flight --unordered -o --output -j --json --like --no-warnings --include -I --probe-filter --unsafe --uretprobe --folded --pprof --exit-status --debug-dir --debuginfo --debuginfod --no-demangle -l --list --config --listen --otlp --functions --probes --samples --sort --rows'
         case $prev in
         -e | --execute) return ;;
         -c | --cmd) return ;;
@@ -75,6 +75,7 @@ _fastsdt() {
         -l | --list) return ;;
         --config) file=1 ;;
         --listen) return ;;
+        --otlp) return ;;
         --functions) return ;;
         --probes) return ;;
         --samples) return ;;

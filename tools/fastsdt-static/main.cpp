@@ -103,6 +103,7 @@ int main(int argc, char** argv)
 {
     // nsswitch.conf may name modules. They would be loaded, and with them a second libc.
     __nss_configure_lookup("passwd", "files");
+    __nss_configure_lookup("hosts", "files dns");
     const char* const self = argc > 0 ? argv[0] : "fastsdt";
     if (const Tool* const tool = find(self))
         return tool->main(argc, argv);

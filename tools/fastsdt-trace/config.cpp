@@ -240,6 +240,15 @@ Config read_config(const std::string& file)
     std::set<std::string> names;
     root.members({
         {"listen", [&](const Node& n) { n.attempt([&] { set_listen(config, n.text()); }); }},
+        {"otlp",
+         [&](const Node& n) {
+             constexpr int64_t most_seconds = 86400;
+             n.members({
+                 {"url", [&](const Node& url) { config.otlp = url.text(); }},
+                 {"seconds",
+                  [&](const Node& one) { config.otlp_period = std::chrono::seconds(one.number(1, most_seconds)); }},
+             });
+         }},
         {"keys", [&](const Node& n) { config.most_keys = static_cast<size_t>(n.number(1, most_keys_of_all)); }},
         {"scripts",
          [&](const Node& n) {
@@ -300,6 +309,8 @@ Config config_of(const Options& options)
     }
     if (!options.serve->listen.empty())
         set_listen(config, options.serve->listen);
+    if (!options.serve->otlp.empty())
+        config.otlp = options.serve->otlp;
     return config;
 }
 

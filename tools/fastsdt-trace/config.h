@@ -3,6 +3,7 @@
 #pragma once
 #include "options.h"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -38,6 +39,8 @@ struct Config {
     std::string address = "127.0.0.1";
     uint16_t port = 9946;
     size_t most_keys = 1000; ///< of each map
+    std::string otlp;        ///< URL of an OpenTelemetry collector; empty: none
+    std::chrono::seconds otlp_period{10};
     std::vector<ScriptConfig> scripts;
 };
 

@@ -7,6 +7,7 @@
 #include "base/output_file.h"
 #include "base/printable.h"
 #include "call_stack.h"
+#include "collector.h"
 #include "ctf_reader.h"
 #include "export_format.h"
 #include "functions.h"
@@ -237,29 +238,25 @@ JsonFormat::JsonFormat(const CtfReader& trace, const std::vector<Drawn>& drawn) 
     }
 }
 
-int export_trace(const Export& wanted)
+namespace {
+
+// All events of a trace, thread by thread.
+CallGaps tell_all(const CtfReader& trace, const std::vector<Drawn>& drawn, Format& format)
 {
-    OutputFile file(wanted.file);
-    const CtfReader trace(wanted.folder);
-    const std::vector<Drawn> drawn = drawn_of(trace.classes());
-    const auto is = [&](const char* ending) { return wanted.file.ends_with(ending); };
-    const std::unique_ptr<Format> format = is(".otlp.json") ? otlp_json(trace, drawn)
-        : is(".json") ? std::unique_ptr<Format>(std::make_unique<ChromeJson>(trace, drawn))
-                      : std::make_unique<Perfetto>(trace, drawn);
     CallGaps gaps;
     for (size_t i = 0; i < trace.threads().size(); ++i) {
         const CtfReader::Thread& thread = trace.threads()[i];
-        format->thread(i, thread);
+        format.thread(i, thread);
         gaps.lost += thread.discarded;
         CallStack stack;
         uint64_t last = 0;
         const auto close = [&](const CallStack::Call&, uint64_t end, bool returned) {
-            format->end(end);
+            format.end(end);
             gaps.unfinished += !returned;
         };
         const auto gap = [&] {
             stack.end(last, [&](const CallStack::Call&, uint64_t end, bool) {
-                format->end(end);
+                format.end(end);
                 ++gaps.interrupted;
             });
         };
@@ -267,10 +264,10 @@ int export_trace(const Export& wanted)
             switch (drawn[number].kind) {
             case Drawn::Kind::begin:
                 stack.enter(drawn[number].function, ns);
-                format->begin(number, ns, values);
+                format.begin(number, ns, values);
                 break;
             case Drawn::Kind::end: gaps.unknown += !stack.leave(drawn[number].function, ns, close); break;
-            case Drawn::Kind::instant: format->instant(number, ns, values); break;
+            case Drawn::Kind::instant: format.instant(number, ns, values); break;
             case Drawn::Kind::left: stack.left(values[0].number, ns, close); break;
             case Drawn::Kind::gap: gap(); return;
             case Drawn::Kind::samples: return;
@@ -280,9 +277,44 @@ int export_trace(const Export& wanted)
         trace.read(thread, visit, gap);
         stack.end(last, close);
     }
-    file.write(format->finish());
+    return gaps;
+}
+
+int finished(const CallGaps& gaps)
+{
     tell_of(gaps, "trace");
     return gaps.lost ? incomplete : complete;
+}
+
+int export_to_collector(const Export& wanted)
+{
+    Collector collector(wanted.otlp);
+    const CtfReader trace(wanted.folder);
+    const std::vector<Drawn> drawn = drawn_of(trace.classes());
+    const auto deliver = [&](const std::string& request) { collector.deliver("traces", request); };
+    const std::unique_ptr<Format> format = otlp_json(trace, drawn, deliver);
+    const CallGaps gaps = tell_all(trace, drawn, *format);
+    if (const std::string last = format->finish(); !last.empty())
+        deliver(last);
+    return finished(gaps);
+}
+
+} // namespace
+
+int export_trace(const Export& wanted)
+{
+    if (!wanted.otlp.empty())
+        return export_to_collector(wanted);
+    OutputFile file(wanted.file);
+    const CtfReader trace(wanted.folder);
+    const std::vector<Drawn> drawn = drawn_of(trace.classes());
+    const auto is = [&](const char* ending) { return wanted.file.ends_with(ending); };
+    const std::unique_ptr<Format> format = is(".otlp.json") ? otlp_json(trace, drawn)
+        : is(".json") ? std::unique_ptr<Format>(std::make_unique<ChromeJson>(trace, drawn))
+                      : std::make_unique<Perfetto>(trace, drawn);
+    const CallGaps gaps = tell_all(trace, drawn, *format);
+    file.write(format->finish());
+    return finished(gaps);
 }
 
 } // namespace fastsdt::trace_tool

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,7 +35,10 @@ protected:
     std::vector<std::vector<std::string>> fields_; // likewise, of its fields
 };
 
-/// Spans for OpenTelemetry's collectors. @param trace, drawn  have to outlive it
-std::unique_ptr<Format> otlp_json(const CtfReader& trace, const std::vector<Drawn>& drawn);
+/// Spans for OpenTelemetry's collectors, which refuse requests beyond some size. @param trace, drawn  have to outlive it
+/// @param deliver  takes a request that has become large; those that are left are finish(), which is empty if there are none. Without it there
+/// is one, whatever its size
+std::unique_ptr<Format> otlp_json(const CtfReader& trace, const std::vector<Drawn>& drawn,
+                                  std::function<void(const std::string&)> deliver = {});
 
 } // namespace fastsdt::trace_tool

@@ -139,11 +139,31 @@ void Exposition::sample(std::string_view suffix, const Labels& labels, std::stri
     (text_ += value) += '\n';
 }
 
-void Exposition::one(const std::string& name, MetricType type, std::string_view help, double value,
-                     std::string_view unit)
+void Metrics::one(const std::string& name, MetricType type, std::string_view help, double value, std::string_view unit)
 {
     family(name, type, help, unit);
     sample(suffix_of(type), {}, canonical(value));
+}
+
+// Of all keys the same, from the lowest to the highest that any has filled: more come when they are filled, none goes.
+void Exposition::histogram(const Buckets& of, const Labels& labels)
+{
+    const std::vector<uint64_t>& counts = of.entry.buckets;
+    const uint64_t all = std::accumulate(counts.begin(), counts.end(), uint64_t(0));
+    Labels with_bound = labels;
+    with_bound.emplace_back("le", "");
+    uint64_t below = 0;
+    for (size_t i = 0; i < std::min(of.end, counts.size()); ++i) {
+        below += counts[i];
+        if (i < of.begin || i + 1 == of.map.buckets()) // the last has no bound
+            continue;
+        with_bound.back().second = canonical(static_cast<double>(of.map.bounds(i).second.value_or(INT64_MAX)));
+        sample("_bucket", with_bound, std::to_string(below));
+    }
+    with_bound.back().second = "+Inf";
+    sample("_bucket", with_bound, std::to_string(all));
+    if (format_ == Format::prometheus)
+        sample("_count", labels, std::to_string(all));
 }
 
 std::string Exposition::finish() &&
@@ -193,7 +213,7 @@ std::vector<std::string> MapMetrics::names() const
     return all;
 }
 
-void MapMetrics::write(Exposition& to, const std::vector<Entry>& entries, const std::vector<std::string>& probes)
+void MapMetrics::write(Metrics& to, const std::vector<Entry>& entries, const std::vector<std::string>& probes)
 {
     left_out_ = 0;
     std::set<std::vector<engine::Datum>> now;
@@ -211,9 +231,9 @@ void MapMetrics::write(Exposition& to, const std::vector<Entry>& entries, const 
     Entry none;
     if (entries.empty() && map_.kind == MapKind::count && map_.keys.empty())
         samples(to, none, {}, probes);
-    std::set<Exposition::Labels> written; // what a process writes may become equal when it is made safe
+    std::set<Metrics::Labels> written; // what a process writes may become equal when it is made safe
     for (const Entry& entry : entries) {
-        Exposition::Labels labels;
+        Metrics::Labels labels;
         for (size_t i = 0; i < entry.keys.size() && i < labels_.size(); ++i)
             labels.emplace_back(labels_[i], label_text(map_.keys[i], entry.keys[i], probes));
         const bool has_room = kept_.contains(entry.keys) || kept_.size() < most_keys_;
@@ -226,7 +246,7 @@ void MapMetrics::write(Exposition& to, const std::vector<Entry>& entries, const 
     }
 }
 
-void MapMetrics::samples(Exposition& to, const Entry& entry, Exposition::Labels labels,
+void MapMetrics::samples(Metrics& to, const Entry& entry, Metrics::Labels labels,
                          const std::vector<std::string>& probes) const
 {
     switch (map_.kind) {
@@ -247,38 +267,13 @@ void MapMetrics::samples(Exposition& to, const Entry& entry, Exposition::Labels 
             to.sample("_sum", labels, integer(map_, entry.number));
         break;
     case MapKind::hist:
-    case MapKind::lhist: buckets(to, entry, labels); break;
+    case MapKind::lhist: to.histogram({map_, entry, buckets_begin_, buckets_end_}, labels); break;
     case MapKind::string:
     case MapKind::probe:
         labels.emplace_back("value", label_text(map_.type, entry.value, probes));
         to.sample("_info", labels, "1");
         break;
     }
-}
-
-// Of all keys the same, from the lowest to the highest that any has filled: more come when they are filled, none goes.
-void MapMetrics::buckets(Exposition& to, const Entry& entry, const Exposition::Labels& labels) const
-{
-    const uint64_t all = std::accumulate(entry.buckets.begin(), entry.buckets.end(), uint64_t(0));
-    Exposition::Labels with_bound = labels;
-    with_bound.emplace_back("le", "");
-    uint64_t below = 0;
-    for (size_t i = 0; i < std::min(buckets_end_, entry.buckets.size()); ++i) {
-        below += entry.buckets[i];
-        if (i < buckets_begin_ || i + 1 == map_.buckets()) // the last has no bound
-            continue;
-        with_bound.back().second = upper_bound(i);
-        to.sample("_bucket", with_bound, std::to_string(below));
-    }
-    with_bound.back().second = "+Inf";
-    to.sample("_bucket", with_bound, std::to_string(all));
-    if (to.format() == Format::prometheus)
-        to.sample("_count", labels, std::to_string(all));
-}
-
-std::string MapMetrics::upper_bound(size_t bucket) const
-{
-    return canonical(static_cast<double>(map_.bounds(bucket).second.value_or(INT64_MAX)));
 }
 
 } // namespace fastsdt::trace_tool

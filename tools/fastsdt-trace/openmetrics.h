@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Maps as metrics: the text that Prometheus reads, in the format OpenMetrics 1.0 or in Prometheus's own, version 0.0.4.
+// Maps as metrics, and the text that Prometheus reads: the format OpenMetrics 1.0, or Prometheus's own, version 0.0.4.
 #pragma once
 #include "config.h"
 #include "maps/maps.h"
@@ -17,19 +17,36 @@ namespace fastsdt::trace_tool {
 enum class Format { openmetrics, prometheus };
 enum class MetricType { counter, gauge, histogram, summary, info };
 
-/// Builds the text. Families one after another, each with its samples.
-class Exposition {
+/// What metrics are written to: families one after another, each with its samples.
+class Metrics {
+public:
+    virtual ~Metrics() = default;
+
+    using Labels = std::vector<std::pair<std::string, std::string>>;
+    /// @param unit  "" or how `name` ends
+    virtual void family(const std::string& name, MetricType type, std::string_view help,
+                        std::string_view unit = {}) = 0;
+    /// Of the last family. @param suffix  "_total" and its like
+    virtual void sample(std::string_view suffix, const Labels& labels, std::string_view value) = 0;
+    /// An entry of a hist() or lhist(), and those of its buckets that some key of the map has filled so far.
+    struct Buckets {
+        const engine::Map& map;
+        const engine::Entry& entry;
+        size_t begin, end;
+    };
+    virtual void histogram(const Buckets& of, const Labels& labels) = 0;
+    /// For a family with one.
+    void one(const std::string& name, MetricType type, std::string_view help, double value, std::string_view unit = {});
+};
+
+/// Builds the text.
+class Exposition : public Metrics {
 public:
     explicit Exposition(Format format) : format_(format) {}
 
-    using Labels = std::vector<std::pair<std::string, std::string>>;
-    Format format() const { return format_; }
-    /// @param unit  "" or how `name` ends
-    void family(const std::string& name, MetricType type, std::string_view help, std::string_view unit = {});
-    /// Of the last family. @param suffix  "_total" and its like
-    void sample(std::string_view suffix, const Labels& labels, std::string_view value);
-    /// For a family with one.
-    void one(const std::string& name, MetricType type, std::string_view help, double value, std::string_view unit = {});
+    void family(const std::string& name, MetricType type, std::string_view help, std::string_view unit = {}) override;
+    void sample(std::string_view suffix, const Labels& labels, std::string_view value) override;
+    void histogram(const Buckets& of, const Labels& labels) override;
     /// The whole text.
     std::string finish() &&;
 
@@ -49,7 +66,7 @@ public:
                size_t most_keys);
 
     /// Adds the family. Keys beyond the limit are left out: those that came first stay.
-    void write(Exposition& to, const std::vector<engine::Entry>& entries, const std::vector<std::string>& probes);
+    void write(Metrics& to, const std::vector<engine::Entry>& entries, const std::vector<std::string>& probes);
     /// By the last write().
     size_t left_out() const { return left_out_; }
     const std::string& map_name() const { return map_.name; }
@@ -57,10 +74,8 @@ public:
     std::vector<std::string> names() const;
 
 private:
-    void samples(Exposition& to, const engine::Entry& entry, Exposition::Labels labels,
+    void samples(Metrics& to, const engine::Entry& entry, Metrics::Labels labels,
                  const std::vector<std::string>& probes) const;
-    void buckets(Exposition& to, const engine::Entry& entry, const Exposition::Labels& labels) const;
-    std::string upper_bound(size_t bucket) const;
 
     const engine::Map& map_;
     std::string name_, help_, unit_;

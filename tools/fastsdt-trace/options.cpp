@@ -105,7 +105,8 @@ class Help : public CLI::Formatter {
         if (app->get_name() == "export")
             return "Usage: fastsdt-trace export DIR -o FILE.json\n"
                    "       fastsdt-trace export DIR -o FILE.otlp.json\n"
-                   "       fastsdt-trace export DIR -o FILE.pftrace\n";
+                   "       fastsdt-trace export DIR -o FILE.pftrace\n"
+                   "       fastsdt-trace export DIR --otlp URL\n";
         if (app->get_name() == "report")
             return "Usage: fastsdt-trace report [OPTIONS] -o FILE.html [--functions PATTERN] [--probes PATTERN] -- "
                    "COMMAND...\n"
@@ -207,6 +208,9 @@ void add_timelines(CLI::App& app, Given& given)
                      "FILE.json: Chrome's trace events; FILE.otlp.json: OpenTelemetry's spans; FILE.pftrace: "
                      "Perfetto's protobuf")
         ->type_name("FILE");
+    exported
+        ->add_option("--otlp", given.exported.otlp, "Send the spans to an OpenTelemetry collector, http://HOST:4318")
+        ->type_name("URL");
 }
 
 void add_options(CLI::App& app, Options& options, Given& given)
@@ -359,6 +363,10 @@ void add_options(CLI::App& app, Options& options, Given& given)
         ->type_name("FILE");
     serve->add_option("--listen", given.serve.listen, "Where to be asked; 127.0.0.1:9946 by default")
         ->type_name("ADDRESS:PORT");
+    serve
+        ->add_option("--otlp", given.serve.otlp,
+                     "Send the metrics to an OpenTelemetry collector too, http://HOST:4318, every 10 seconds")
+        ->type_name("URL");
     serve->footer(
         "Without --config, the options -e, -p, --exe, --comm, --cgroup, --container, --user, -f, --no-follow and\n"
         "--read-memory mean what they mean without serve; see fastsdt-trace --help.\n\n"
@@ -539,11 +547,15 @@ void check_export(Options& options, const Given& given)
     options.exported = given.exported;
     if (!given.text.empty() || !given.words.empty() || !options.pids.empty() || !options.selection.empty()
         || !options.command.empty())
-        give_up("export only reads a trace: it takes DIR and --output");
+        give_up("export only reads a trace: it takes DIR, and --output or --otlp");
     if (given.exported.folder.empty())
         give_up("which trace? export DIR, as record -o DIR has written it");
+    if (!given.exported.otlp.empty() && !given.exported.file.empty())
+        give_up("export either writes a file, --output, or sends the spans, --otlp");
+    if (!given.exported.otlp.empty())
+        return;
     if (given.exported.file.empty())
-        give_up("where shall it go? -o FILE.json, FILE.otlp.json or FILE.pftrace");
+        give_up("where shall it go? -o FILE.json, FILE.otlp.json or FILE.pftrace, or --otlp URL");
     if (!given.exported.file.ends_with(".json") && !given.exported.file.ends_with(".pftrace"))
         give_up(fmt::format("{}: the name tells the format: .json for Chrome's trace events, .otlp.json for "
                             "OpenTelemetry, .pftrace for Perfetto",

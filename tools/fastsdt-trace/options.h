@@ -45,6 +45,7 @@ struct ServeOptions {
     std::string config; ///< a file; empty: `scripts`, of the processes that Options name
     std::vector<ScriptFile> scripts;
     std::string listen; ///< empty: as the configuration says
+    std::string otlp;   ///< likewise
 };
 
 /// `fastsdt-trace record` and `functions`
@@ -69,6 +70,7 @@ struct Top {
 /// `fastsdt-trace export`, and `report` of a trace
 struct Export {
     std::string folder, file;
+    std::string otlp = {}; ///< a collector's URL instead of a file
 };
 
 struct Options {

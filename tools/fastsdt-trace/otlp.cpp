@@ -29,7 +29,9 @@ uint64_t mixed(uint64_t number)
 // An outermost call is a trace of its own, and the calls in it are its spans. A probe is an event of the call in which it was hit.
 class Otlp : public JsonFormat {
 public:
-    using JsonFormat::JsonFormat;
+    Otlp(const CtfReader& trace, const std::vector<Drawn>& drawn, std::function<void(const std::string&)> deliver)
+        : JsonFormat(trace, drawn), deliver_(std::move(deliver))
+    {}
 
     void thread(size_t, const CtfReader::Thread& thread) override
     {
@@ -73,8 +75,12 @@ public:
         events += fmt::format(R"({}{{"timeUnixNano":"{}","name":{},"attributes":[{}]}})", events.empty() ? "" : ",", ns,
                               names_[number], arguments(number, values));
     }
-    std::string finish() override
+    std::string finish() override { return deliver_ && size_ == 0 ? std::string() : request(); }
+
+private:
+    std::string request()
     {
+        size_ = 0;
         std::string text = "{\"resourceSpans\":[";
         bool first = true;
         for (auto& [pid, resource] : resources_) {
@@ -91,8 +97,6 @@ public:
         }
         return text + "\n]}\n";
     }
-
-private:
     struct Span {
         size_t number = 0;
         uint64_t begin = 0, id = 0, trace = 0;
@@ -101,7 +105,9 @@ private:
 
     void add(const Span& span, uint64_t end, uint64_t parent)
     {
-        constexpr int internal = 1; // SPAN_KIND_INTERNAL
+        constexpr int internal = 1;              // SPAN_KIND_INTERNAL
+        constexpr size_t most = size_t(4) << 20; // collectors take 20 MiB, some less
+        const size_t before = spans_->size();
         fmt::format_to(
             std::back_inserter(*spans_),
             R"({}{{"traceId":"{:016x}{:016x}","spanId":"{:016x}",{}"name":{},"kind":{},"startTimeUnixNano":"{}","endTimeUnixNano":"{}",)"
@@ -110,6 +116,9 @@ private:
             parent ? fmt::format(R"("parentSpanId":"{:016x}",)", parent) : "", names_[span.number], internal,
             span.begin, end, attributes_, span.arguments.empty() ? "" : ",", span.arguments,
             span.events.empty() ? "" : fmt::format(R"(,"events":[{}])", span.events));
+        size_ += spans_->size() - before;
+        if (deliver_ && size_ >= most)
+            deliver_(request());
     }
     std::string arguments(size_t number, const Values& values) const
     {
@@ -135,13 +144,16 @@ private:
     std::string attributes_;                // of the thread
     std::vector<Span> open_;                // its calls that have not ended
     uint64_t spans_begun_ = 0;
+    size_t size_ = 0; // of all spans that wait
+    const std::function<void(const std::string&)> deliver_;
 };
 
 } // namespace
 
-std::unique_ptr<Format> otlp_json(const CtfReader& trace, const std::vector<Drawn>& drawn)
+std::unique_ptr<Format> otlp_json(const CtfReader& trace, const std::vector<Drawn>& drawn,
+                                  std::function<void(const std::string&)> deliver)
 {
-    return std::make_unique<Otlp>(trace, drawn);
+    return std::make_unique<Otlp>(trace, drawn, std::move(deliver));
 }
 
 } // namespace fastsdt::trace_tool

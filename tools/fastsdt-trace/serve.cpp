@@ -5,10 +5,12 @@
 #include "serve.h"
 
 #include "base/unusable.h"
+#include "collector.h"
 #include "config.h"
 #include "elf/archive.h"
 #include "http.h"
 #include "openmetrics.h"
+#include "otlp_metrics.h"
 #include "process.h"
 #include "processes.h"
 #include "say.h"
@@ -182,7 +184,7 @@ public:
         processes_.finish();
     }
 
-    void write(Exposition& to)
+    void write(Metrics& to)
     {
         engine::Maps maps;
         is_read_ = shared_.attempt([&] { maps = processes_.read(); });
@@ -240,6 +242,8 @@ public:
         tell_systemd("READY=1");
         while (!stop_) {
             auto next = Clock::now() + verify_period;
+            if (pusher_)
+                next = std::min(next, next_push_);
             for (const auto& watch : watches_)
                 next = std::min(next, watch->next());
             hear(next);
@@ -248,8 +252,17 @@ public:
             for (const auto& watch : watches_)
                 if (!stop_)
                     watch->look(Clock::now());
+            push();
         }
         tell_systemd("STOPPING=1");
+        if (pusher_) {
+            pusher_->finish(otlp());
+            if (const auto news = pusher_->news())
+                say(*news);
+            if (const uint64_t undelivered = pusher_->undelivered())
+                say(fmt::format("{} request{} with metrics {} not delivered to {}", undelivered,
+                                undelivered == 1 ? "" : "s", undelivered == 1 ? "was" : "were", config_.otlp));
+        }
         for (const auto& watch : watches_)
             watch->end();
         return complete;
@@ -289,7 +302,13 @@ private:
             auto http = std::make_unique<Http>(config.address, config.port, [this](Format f) { return scrape(f); });
             http_ = std::move(http);
         }
+        std::unique_ptr<Pusher> pusher;
+        const bool same_collector = config.otlp == config_.otlp;
+        if (!same_collector && !config.otlp.empty())
+            pusher = std::make_unique<Pusher>(config.otlp);
         // From here on nothing is refused.
+        if (!same_collector)
+            pusher_ = std::move(pusher);
         for (size_t i = 0; i < config.scripts.size(); ++i)
             if (!fresh[i]) {
                 const auto kept = kept_for(config.scripts[i]);
@@ -362,9 +381,7 @@ private:
     {
         const auto begin = Clock::now();
         Exposition to(format);
-        for (const auto& watch : watches_)
-            watch->write(to);
-        write_self(to);
+        write_all(to);
         ++scrapes_;
         to.one("fastsdt_scrapes", MetricType::counter, "Answers to /metrics.", static_cast<double>(scrapes_));
         to.one("fastsdt_scrape_duration_seconds", MetricType::gauge, "Time that this answer took to make.",
@@ -372,7 +389,38 @@ private:
         return std::move(to).finish();
     }
 
-    void write_self(Exposition& to)
+    void write_all(Metrics& to)
+    {
+        for (const auto& watch : watches_)
+            watch->write(to);
+        write_self(to);
+        if (pusher_)
+            to.one("fastsdt_otlp_undelivered", MetricType::counter,
+                   "Requests with metrics that no OpenTelemetry collector took.",
+                   static_cast<double>(pusher_->undelivered()));
+    }
+
+    std::string otlp()
+    {
+        constexpr double ns = 1e9;
+        OtlpMetrics to(static_cast<uint64_t>(began_ * ns), static_cast<uint64_t>(seconds_since_epoch() * ns));
+        write_all(to);
+        return std::move(to).finish();
+    }
+
+    void push()
+    {
+        if (!pusher_)
+            return;
+        if (const auto news = pusher_->news())
+            say(*news);
+        if (Clock::now() < next_push_)
+            return;
+        next_push_ = Clock::now() + config_.otlp_period;
+        pusher_->push(otlp());
+    }
+
+    void write_self(Metrics& to)
     {
         to.family("fastsdt_build", MetricType::info, "The version that runs.");
         to.sample("_info", {{"version", FASTSDT_VERSION_STRING}}, "1");
@@ -434,7 +482,7 @@ private:
     }
 
     // What Prometheus' own libraries tell of a process.
-    void write_process(Exposition& to) const
+    void write_process(Metrics& to) const
     {
         rusage used{};
         getrusage(RUSAGE_SELF, &used);
@@ -454,7 +502,9 @@ private:
     Signals signals_;
     Config config_;
     std::vector<std::unique_ptr<Watch>> watches_;
-    std::unique_ptr<Http> http_; // ends before what it reads
+    std::unique_ptr<Http> http_;     // ends before what it reads
+    std::unique_ptr<Pusher> pusher_; // none: no collector is given
+    Clock::time_point next_push_;
     bool stop_ = false, reload_ = false, reloaded_ = false;
     double config_time_ = 0;
     const double began_ = seconds_since_epoch();
