@@ -20,6 +20,7 @@ using fastsdt::engine::ValueKind;
 struct fastsdt_trace_sites {
     std::deque<std::string> texts;
     std::vector<fastsdt_trace_site> sites;
+    std::vector<std::string> missing;
 };
 
 struct fastsdt_trace_maps {
@@ -232,6 +233,9 @@ fastsdt_trace_sites* fastsdt_trace_sites_read(fastsdt_trace_attachment* attachme
                 {text(session.probes().at(site.probe)), site.address, states[i].state == fastsdt::engine::State::armed,
                  text(fastsdt::engine::text(states[i])), static_cast<int>(states[i].state), site.left_out(states[i])});
         }
+        for (const fastsdt::engine::Probe* probe : session.matcher().unmatched())
+            told->missing.push_back(
+                fastsdt::printable("nothing matches " + probe->text + ": " + session.matcher().instead(*probe)));
         return told.release();
     });
 }
@@ -244,6 +248,11 @@ size_t fastsdt_trace_sites_count(const fastsdt_trace_sites* sites)
 const fastsdt_trace_site* fastsdt_trace_sites_get(const fastsdt_trace_sites* sites, size_t index)
 {
     return sites && index < sites->sites.size() ? &sites->sites[index] : nullptr;
+}
+
+const char* fastsdt_trace_sites_missing(const fastsdt_trace_sites* sites, size_t index)
+{
+    return sites && index < sites->missing.size() ? sites->missing[index].c_str() : nullptr;
 }
 
 void fastsdt_trace_sites_free(fastsdt_trace_sites* sites)

@@ -206,6 +206,9 @@ fastsdt_trace_sites* fastsdt_trace_sites_read(fastsdt_trace_attachment* attachme
 size_t fastsdt_trace_sites_count(const fastsdt_trace_sites* sites);
 /* NULL: no site has this index. Valid until the sites are freed. */
 const fastsdt_trace_site* fastsdt_trace_sites_get(const fastsdt_trace_sites* sites, size_t index);
+/* The probes of the script that mean nothing in the process so far, a sentence each, which says what there is instead: "nothing matches
+ * usdt:*:shop:oder: the probes of shop are shop:closed, shop:order". NULL: there are not so many. Valid until the sites are freed. */
+const char* fastsdt_trace_sites_missing(const fastsdt_trace_sites* sites, size_t index);
 void fastsdt_trace_sites_free(fastsdt_trace_sites* sites);
 
 /* ---- Maps */

@@ -81,6 +81,7 @@ _FUNCTIONS = {
     "sites_read": (c_void_p, c_void_p, _error),
     "sites_count": (c_size_t, c_void_p),
     "sites_get": (POINTER(SiteStruct), c_void_p, c_size_t),
+    "sites_missing": (c_char_p, c_void_p, c_size_t),
     "sites_free": (None, c_void_p),
     "maps_read": (c_void_p, c_void_p, _error),
     "maps_count": (c_size_t, c_void_p),

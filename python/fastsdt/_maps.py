@@ -136,6 +136,7 @@ class Maps(Dict[str, Union[Map, Value, None]]):
         super().__init__()
         self.kinds: Dict[str, str] = {}  #: as Map.kind has it, also of the maps without keys
         self.sites: List[Site] = []      #: all that the script names
+        self.missing: List[str] = []     #: probes that mean nothing in the process: a sentence each, with what there is instead
         self.dropped = 0  #: hits, or their statements, that found no room or were not delivered
         self.unread = 0   #: hits that were not recorded for a value that only a system call can read
         self.unread_reason = ""  #: why, if there are any
@@ -157,7 +158,7 @@ class Maps(Dict[str, Union[Map, Value, None]]):
     def complete(self) -> bool:
         """Nothing is known to be missing: there are sites, all were armed all the time, and nothing was dropped, unread or lost."""
         wanted = [site for site in self.sites if not site.left_out]
-        return bool(wanted) and all(site.armed for site in wanted) and not (self.late or self.dropped or self.unread or self.lost)
+        return bool(wanted) and all(site.armed for site in wanted) and not (self.missing or self.late or self.dropped or self.unread or self.lost)
 
     def summary(self) -> str:
         """One line: how complete the maps are."""
@@ -171,7 +172,8 @@ class Maps(Dict[str, Union[Map, Value, None]]):
         text += (f" ({', '.join(others)})" if others else "") + f"; dropped {self.dropped}"
         text += f"; left out {len(self.sites) - len(wanted)}" if len(wanted) != len(self.sites) else ""
         text += f"; unread {self.unread} ({printable(self.unread_reason)})" if self.unread else ""
-        return text + (f"; lost {self.lost}" if self.lost else "") + ("; the process has ended" if self.ended else "")
+        return text + (f"; lost {self.lost}" if self.lost else "") + ("; the process has ended" if self.ended else "") + "".join(
+            f"; {printable(sentence)}" for sentence in self.missing)
 
     def __str__(self) -> str:
         lines: List[str] = []

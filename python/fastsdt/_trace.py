@@ -72,6 +72,7 @@ class Trace:
         self._lock = threading.RLock()  # a thread must not read what another closes
         self._last = Maps()
         self._sites: List[Site] = []  # when the process was last looked at
+        self._missing: List[str] = []  # likewise
         self._always: Optional[Set[int]] = None  # those that were armed whenever it was
         self._last_events: List[Event] = []
         self._lost = 0
@@ -111,7 +112,7 @@ class Trace:
             maps = self._read_maps()
             maps.lost = self._lost
             maps.ended = self._look()
-            maps.sites = self._sites
+            maps.sites, maps.missing = self._sites, self._missing
             maps.late = sum(site.armed and site.address not in (self._always or ()) for site in self._sites)
             return maps
 
@@ -217,11 +218,14 @@ class Trace:
 
     def _look(self) -> bool:
         """Reads the sites. Returns whether the process has ended; then there is nothing to look at."""
-        def read_sites(read: int) -> List[Site]:
+        def read_sites(read: int) -> Tuple[List[Site], List[str]]:
+            told: List[str] = []
+            while (sentence := self._api.sites_missing(read, len(told))) is not None:
+                told.append(text_of(sentence))
             sites = (self._api.sites_get(read, i).contents for i in range(self._api.sites_count(read)))
-            return [Site(text_of(s.probe), s.address, bool(s.armed), text_of(s.reason), s.state, bool(s.left_out)) for s in sites]
+            return [Site(text_of(s.probe), s.address, bool(s.armed), text_of(s.reason), s.state, bool(s.left_out)) for s in sites], told
         try:
-            sites = self._with(self._api.sites_read, read_sites, self._api.sites_free)
+            sites, missing = self._with(self._api.sites_read, read_sites, self._api.sites_free)
         except RefusedError:
             if self._process.has_ended():
                 return True
@@ -230,7 +234,7 @@ class Trace:
             return True
         armed = {site.address for site in sites if site.armed}
         self._always = armed if self._always is None else self._always & armed
-        self._sites = sites
+        self._sites, self._missing = sites, missing
         return False
 
     def _read_maps(self) -> Maps:

@@ -707,6 +707,8 @@ static void plain_program(const char* program, const char* profile)
     fastsdt_trace* trace = fastsdt_trace_open(child, &error);
     fastsdt_trace_attachment* a;
     fastsdt_trace_events* events;
+    fastsdt_trace_sites* sites;
+    const char* missing;
     int descriptor, status;
     size_t seen = 0, i;
 
@@ -744,6 +746,16 @@ static void plain_program(const char* program, const char* profile)
     sprintf(script, "uprobe:%s:reads { @ = count(); }", program);
     WANT((a = fastsdt_trace_attach_with(trace, script, &options, &error)) != NULL);
     WANT(site_count(a, 0) == 0 && site_count(a, 1) == 0 && fastsdt_trace_detach(a, &error) == 0);
+
+    /* What is misspelt. */
+    sprintf(script, "uprobe:%s:work { @ = count(); } uprobe:%s:wrok { @ = count(); }", program, program);
+    WANT((a = fastsdt_trace_attach(trace, script, &error)) != NULL && site_count(a, 0) == 0);
+    WANT((sites = fastsdt_trace_sites_read(a, &error)) != NULL);
+    WANT((missing = fastsdt_trace_sites_missing(sites, 0)) != NULL && !fastsdt_trace_sites_missing(sites, 1));
+    WANT((strstr)(missing, "nothing matches uprobe:") && (strstr)(missing, "did you mean \"work\"?"));
+    fastsdt_trace_sites_free(sites);
+    WANT(fastsdt_trace_detach(a, &error) == 0);
+    sprintf(script, "uprobe:%s:reads { @ = count(); }", program);
 
     /* Without being asked the library gives up what a handler of the process would see. */
     WANT((a = fastsdt_trace_attach(trace, script, &error)) != NULL && only_site(a, reason).armed);

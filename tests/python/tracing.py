@@ -142,7 +142,13 @@ with fastsdt.trace(ORDER + " { @ = count(); }") as t:
     late.run(1)
     same("late", (t.maps["@"], t.complete, t.maps.summary()), (1, False, "sites 2 of 2 armed (1 armed late); dropped 0"))
 with fastsdt.trace("usdt:*:no:such { @ = count(); }") as t:
-    same("no site", (t.complete, str(t)), (False, "@: 0\n\nsites 0 of 0 armed; dropped 0"))
+    same("no site", (t.complete, t.sites), (False, []))
+    sentence, = t.maps.missing
+    same("why", sentence.startswith("nothing matches usdt:*:no:such: the probes there are "), True)
+    same("shown", str(t), "@: 0\n\nsites 0 of 0 armed; dropped 0; " + sentence)
+with fastsdt.trace(ORDER + ", usdt:*:shop:oder { @ = count(); }") as t:
+    same("one of two", (t.complete, len(t.sites), t.maps.missing),
+         (False, 2, ["nothing matches usdt:*:shop:oder: the probes of shop are shop:closed, shop:order"]))
 
 # ---- Functions of a program that was built without fastsdt, and of this one; stacks; waiting for events
 if os.uname().machine == "x86_64":

@@ -123,7 +123,10 @@ fn main() {
         other => panic!("{:?}", other),
     }
     std::fs::write("profile.pb", work.pprof().unwrap()).unwrap();
-    assert!(trace.attach("uprobe:/no/such:f { @ = count(); }").unwrap().pprof().unwrap_err().to_string().contains("by stack"));
+    let none = trace.attach("uprobe:/no/such:f { @ = count(); }").unwrap();
+    assert!(none.pprof().unwrap_err().to_string().contains("by stack"));
+    assert_eq!(none.missing().unwrap(), ["nothing matches uprobe:/no/such:f: there is no file /no/such"]);
+    assert!(work.missing().unwrap().is_empty());
     println!("{}", entry.key[0]);
 }
 END

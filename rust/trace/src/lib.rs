@@ -262,6 +262,20 @@ impl Attachment<'_> {
         }
     }
 
+    /// The probes of the script that mean nothing in the process so far: a sentence each, with what there is instead.
+    pub fn missing(&self) -> Result<Vec<String>, Error> {
+        let read = checked_handle(|error| unsafe { sys::fastsdt_trace_sites_read(self.handle.as_ptr(), error) })?.as_ptr();
+        unsafe {
+            let missing = (0..)
+                .map(|index| sys::fastsdt_trace_sites_missing(read, index))
+                .take_while(|sentence| !sentence.is_null())
+                .map(|sentence| string_of(sentence))
+                .collect();
+            sys::fastsdt_trace_sites_free(read);
+            Ok(missing)
+        }
+    }
+
     /// Takes what `printf()` and its like in the script have recorded since the last time. Each thread has room for 64 KiB.
     pub fn events(&self) -> Result<Events, Error> {
         let read = checked_handle(|error| unsafe { sys::fastsdt_trace_events_read(self.handle.as_ptr(), error) })?.as_ptr();

@@ -84,6 +84,7 @@ extern "C" {
     pub fn fastsdt_trace_sites_read(attachment: *mut Attachment, error: *mut Error) -> *mut Sites;
     pub fn fastsdt_trace_sites_count(sites: *const Sites) -> usize;
     pub fn fastsdt_trace_sites_get(sites: *const Sites, index: usize) -> *const Site;
+    pub fn fastsdt_trace_sites_missing(sites: *const Sites, index: usize) -> *const c_char;
     pub fn fastsdt_trace_sites_free(sites: *mut Sites);
     pub fn fastsdt_trace_maps_read(attachment: *mut Attachment, error: *mut Error) -> *mut Maps;
     pub fn fastsdt_trace_maps_count(maps: *const Maps) -> usize;
