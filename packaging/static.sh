@@ -50,7 +50,7 @@ archive() {
 }
 # libraries DIR ARCH
 libraries() {
-    local to arch=$2 tools="" made compiler options package
+    local to arch=$2 tools="" made compiler options package others one
     to=$(realpath "$1")
     [ "$arch" = "$(uname -m)" ] || tools=$arch-linux-gnu-
     made=$(dpkg-query -W libzydis-dev libfmt-dev libmicrohttpd-dev libcurl4-openssl-dev 2>/dev/null && cksum <"$top/packaging/static.sh") ||
@@ -71,6 +71,7 @@ libraries() {
             make -C src/microhttpd -j "$(nproc)" libmicrohttpd.la; } >log 2>&1 || fail "libmicrohttpd: $(grep -m 1 error log || tail -n 1 log)"
         cp src/microhttpd/.libs/libmicrohttpd.a "$to/"
     ) &
+    others=($!)
     # Debian's wants 20 other libraries. TLS would want certificates, which a file that is copied has none of: plain HTTP only.
     (
         cd curl
@@ -81,12 +82,12 @@ libraries() {
             make -C lib -j "$(nproc)" libcurl.la; } >log 2>&1 || fail "libcurl: $(grep -m 1 error log || tail -n 1 log)"
         cp lib/.libs/libcurl.a "$to/"
     ) &
+    others+=($!)
     compiler=("${tools}gcc" "${flags[@]}" -DZYDIS_STATIC_BUILD -DZYCORE_STATIC_BUILD -Iinclude -Isrc)
     (cd zydis && archive Zydis "$to" src/*.c)
     compiler=("${tools}g++" "${flags[@]}" -std=c++20 -Iinclude)
     (cd fmtlib && archive fmt "$to" src/format.cc)
-    wait # for both; neither leaves its library where it failed
-    [ -e "$to/libmicrohttpd.a" ] && [ -e "$to/libcurl.a" ] || exit 1
+    for one in "${others[@]}"; do wait "$one"; done
     if [ "$arch" = aarch64 ]; then
         # Debian's part of VIXL's source package is the build of a shared library. Ubuntu has the same archive.
         mkdir vixl

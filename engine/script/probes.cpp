@@ -154,7 +154,11 @@ Probe read_probe(const Token& token, const std::vector<std::string>& parameters,
             token.where,
             fmt::format("\"{}\" is not in this subset of bpftrace's language: it has {}", type, all_probe_kinds()));
     if (!kind)
-        fail(token.where, fmt::format("\"{}\" is no kind of probe: {} are", type, all_probe_kinds()));
+        fail(token.where,
+             fmt::format("\"{}\" is no kind of probe: {} are{}", type, all_probe_kinds(),
+                         parts.size() == 2
+                             ? fmt::format("; a program's probe is usdt:FILE:PROVIDER:NAME, here usdt:*:{}", token.word)
+                             : ""));
     probe.kind = *kind;
     switch (*kind) {
     case Probe::Kind::begin:

@@ -42,12 +42,14 @@ printf 'usdt:./app:shop:order\n{ @x = count( }\n' >script.bt
 error script.bt -- ./app
 expect "a file" "$(head -1 err)" 'script.bt:2:15: error: a value is wanted, and not "}"'
 
+error -e 'shop:order { @ = count(); }' -- ./app
+grep -q '^-e:1:1: error: "shop" is no kind of probe: .*; a program.s probe is usdt:FILE:PROVIDER:NAME, here usdt:\*:shop:order$' err || fail "$(cat err)"
 error -e 'usdt:*:shop:order { exit() }'
 grep -q '^fastsdt-trace: name a process with --pid, all that have a file with --exe, or a command after --: usdt:\*:shop:order is a probe of a program$' err || fail "$(cat err)"
 error -e 'BEGIN { exit() }' -p 1 -- ./app
 for pid in x 0 -1 99999999999; do
     error -e 'BEGIN { exit() }' -p $pid
-    grep -q "^fastsdt-trace: --pid: \"$pid\" is not the number of a process" err || fail "-p $pid: $(cat err)"
+    grep -q "^fastsdt-trace: --pid: \"$pid\" is not the number of a process: --exe FILE and --comm NAME choose them by name" err || fail "-p $pid: $(cat err)"
 done
 say() { # MESSAGE OPTIONS...: the whole of what it says
     local message=$1

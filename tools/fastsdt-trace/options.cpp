@@ -65,7 +65,9 @@ std::string process_number(const std::string& text)
 {
     int value = 0;
     const bool good = CLI::detail::lexical_cast(text, value) && value > 0;
-    return good ? std::string() : fmt::format("\"{}\" is not the number of a process", text);
+    return good
+        ? std::string()
+        : fmt::format("\"{}\" is not the number of a process: --exe FILE and --comm NAME choose them by name", text);
 }
 
 std::string seconds(const std::string& text)
