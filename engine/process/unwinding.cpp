@@ -1,177 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "process/unwinding.h"
 
-#include "base/integers.h"
-#include "elf/frames.h"
-#include "elf/image.h"
-
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cstddef>
-#include <elf.h>
-#include <mutex>
-#include <sys/stat.h>
-#include <tuple>
+#include <span>
 
 namespace fastsdt::engine {
-namespace {
 
-constexpr int64_t word = 8;
-
-UnwindRow row_of(const Frame& frame, const Row& row, uint64_t start)
+Unwinding::Unwinding(ProcessView& view) : code_(view)
 {
-    UnwindRow made{.start = uint32_t(start)};
-    if (frame.signal) {
-        made.rule = UnwindRow::signal;
-        return made;
-    }
-    if (row.outermost) {
-        made.rule = UnwindRow::outermost;
-        return made;
-    }
-    const int64_t words = row.cfa.offset / word, below = -row.offset / word;
-    const auto fits = [](int64_t number) { return number % word == 0; };
-    if (!row.usual_return || !fits(row.cfa.offset) || words != int16_t(words))
-        return made;
-    switch (row.frame_pointer) {
-    case Row::unchanged: break;
-    case Row::at_cfa:
-        if (!fits(row.offset) || below <= 0 || below >= UnwindRow::at_own)
-            return made;
-        made.saved = uint8_t(below);
-        break;
-    case Row::at_frame_pointer:
-        if (row.offset != 0)
-            return made;
-        made.saved = UnwindRow::at_own;
-        break;
-    case Row::lost: return made;
-    }
-    switch (row.cfa.base) {
-    case Cfa::stack_pointer: made.rule = UnwindRow::stack_pointer; break;
-    case Cfa::frame_pointer: made.rule = UnwindRow::frame_pointer; break;
-    case Cfa::at_frame_pointer: made.rule = UnwindRow::at_frame_pointer; break;
-    case Cfa::unknown:
-    case Cfa::other: return made;
-    }
-    made.offset = int16_t(words);
-    return made;
-}
-
-// @param entry  where the file begins to run: that has no caller, and in the dynamic linker and with musl no frame either
-std::vector<UnwindRow> rows_of(const Frames& frames, const Segment& segment, uint64_t entry)
-{
-    const uint64_t start = segment.address.value;
-    std::vector<UnwindRow> rows;
-    const auto without_frame = [&](uint64_t from, uint64_t to) {
-        return UnwindRow{.start = uint32_t(from - start),
-                         .rule = entry >= from && entry < to ? UnwindRow::outermost : UnwindRow::unknown};
-    };
-    const auto add = [&](const UnwindRow& row) {
-        // One that says what the row before says would be no news.
-        UnwindRow same = row;
-        if (!rows.empty())
-            same.start = rows.back().start;
-        if (rows.empty() || !(rows.back() == same))
-            rows.push_back(row);
-    };
-    constexpr uint64_t most = UINT32_MAX;
-    uint64_t reached = start;
-    for (const Frame& frame : frames.all()) {
-        if (frame.begin < start || frame.end - start > std::min(segment.size, most))
-            continue;
-        if (frame.begin != reached)
-            add(without_frame(reached, frame.begin));
-        Rows program(frames.cies()[frame.cie], frame);
-        for (uint64_t at = frame.begin; at < frame.end; at = program.end())
-            add(row_of(frame, program.at(at), at - start));
-        reached = frame.end;
-    }
-    if (!rows.empty())
-        add(without_frame(reached, start + segment.size));
-    return rows;
-}
-
-} // namespace
-
-Unwinding::Unwinding(ProcessView& view) : view_(view)
-{
-    modules_now();
+    code_.modules();
 }
 
 size_t Unwinding::capacity() const
 {
     constexpr size_t for_others = size_t(1) << 17; // 1 MiB: more than the C++ library and libcrypto have
-    size_t rows = for_others;
-    for (const auto& [number, file] : files_)
-        for (const FileCode& code : *file.kept)
-            rows += code.rows.size();
-    return rows;
-}
-
-Unwinding::CodeOfFile Unwinding::read(const Descriptor& file)
-{
-    // A file that is written anew has another time or another number.
-    using Key = std::tuple<dev_t, ino_t, off_t, time_t, long>;
-    static std::mutex mutex;
-    static std::map<Key, std::weak_ptr<const std::vector<FileCode>>> all;
-    struct stat status{};
-    if (!file || fstat(file.get(), &status) != 0)
-        return std::make_shared<const std::vector<FileCode>>();
-    const std::lock_guard lock(mutex);
-    auto& known = all[{status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec}];
-    if (CodeOfFile still = known.lock())
-        return still;
-    const auto pieces = std::make_shared<std::vector<FileCode>>();
-    each_image(path_of(file), [&](const Image& image) {
-        if (image.relocatable() || image.arch() != own_arch)
-            return;
-        const Frames frames(image);
-        const uint64_t entry = load(&image.file()[offsetof(Elf64_Ehdr, e_entry)], 8, false);
-        for (const Segment& segment : image.segments())
-            if (segment.executable)
-                pieces->push_back({segment.offset.value, segment.file_size, rows_of(frames, segment, entry)});
-    });
-    known = pieces;
-    return pieces;
-}
-
-Unwinding::Code* Unwinding::code_of(const Mapping& mapping)
-{
-    const auto [found, fresh] = files_.try_emplace(fmt::format("{} {}", mapping.device, mapping.inode));
-    File& file = found->second;
-    if (fresh) {
-        file.kept = read(view_.file(mapping));
-        for (const FileCode& code : *file.kept)
-            file.pieces.push_back({&code, {}});
-    }
-    // A mapping begins at a page, and a segment perhaps behind that.
-    const uint64_t end = mapping.offset + (mapping.end - mapping.start);
-    for (Code& code : file.pieces)
-        if (code.in_file->offset < end && mapping.offset < code.in_file->offset + code.in_file->size)
-            return &code;
-    return nullptr;
-}
-
-std::vector<Unwinding::Module> Unwinding::modules_now()
-{
-    std::vector<Module> modules;
-    for (const Mapping& mapping : view_.mappings()) {
-        if (!mapping.executable || !mapping.inode)
-            continue;
-        Code* const code = code_of(mapping);
-        if (!code || code->in_file->rows.empty())
-            continue;
-        const Module module{mapping.start, mapping.end, mapping.start - mapping.offset + code->in_file->offset, code};
-        // Where text was changed, the kernel has several mappings for it.
-        if (!modules.empty() && modules.back().end == module.start && modules.back().base == module.base
-            && modules.back().code == code)
-            modules.back().end = module.end;
-        else
-            modules.push_back(module);
-    }
-    return modules;
+    return code_.rows() + for_others;
 }
 
 void Unwinding::write(Target& target, const Tables& tables, Window window)
@@ -179,7 +22,7 @@ void Unwinding::write(Target& target, const Tables& tables, Window window)
     if (window.size == 0 || !tables.modules)
         return;
     const auto place = [&](size_t number) { return *tables.modules + 8 + number * UnwindModule::size; };
-    std::vector<Module> now = modules_now();
+    std::vector<Module> now = code_.modules();
     if (now.empty()) // it has ended
         return;
     for (size_t i = 0; i < written_.size(); ++i) {
@@ -192,14 +35,14 @@ void Unwinding::write(Target& target, const Tables& tables, Window window)
         }
     }
     for (const Module& module : now) {
-        Code& code = *module.code;
-        const std::vector<UnwindRow>& rows = code.in_file->rows;
-        if (!code.at) {
+        const std::vector<UnwindRow>& rows = module.code->rows;
+        auto there = at_.find(module.code);
+        if (there == at_.end()) {
             const size_t at = tables.rows + used_ * sizeof(UnwindRow), size = rows.size() * sizeof(UnwindRow);
             if (size > tables.rows_end - at)
                 continue;
             target.write_data(at, std::as_bytes(std::span(rows)));
-            code.at = at;
+            there = at_.emplace(module.code, at).first;
             used_ += rows.size();
         }
         auto free = std::find_if(written_.begin(), written_.end(), [](const Module& each) { return !each.code; });
@@ -212,7 +55,7 @@ void Unwinding::write(Target& target, const Tables& tables, Window window)
         const size_t at = place(size_t(free - written_.begin()));
         target.put_data(at + UnwindModule::start, module.start);
         target.put_data(at + UnwindModule::base, module.base);
-        target.put_data(at + UnwindModule::first, *code.at);
+        target.put_data(at + UnwindModule::first, there->second);
         target.put_data(at + UnwindModule::count, rows.size());
         target.put_data(at + UnwindModule::end, module.end); // last: it is what makes a stub look at the others
         target.put_data(*tables.modules, written_.size());
