@@ -48,6 +48,18 @@ Descriptor BpfAssembler::load_program(Kind kind, const char* name, std::string* 
     return Descriptor(fd < 0 ? -1 : fd);
 }
 
+Descriptor attach_to_tracepoint(const char* tracepoint, BpfAssembler& code)
+{
+    const auto checked = [&](Descriptor fd) {
+        if (!fd)
+            throw Unusable(Error::of_system(errno, tracepoint));
+        return fd;
+    };
+    const Descriptor program = checked(code.load_program({.type = BPF_PROG_TYPE_RAW_TRACEPOINT}, tracepoint));
+    const int fd = bpf_raw_tracepoint_open(tracepoint, program.get());
+    return checked(Descriptor(fd < 0 ? -1 : fd));
+}
+
 size_t possible_processors()
 {
     // Without /sys nobody says how many processors there may be. The kernel copies so many numbers and no more.
@@ -56,12 +68,15 @@ size_t possible_processors()
     return static_cast<size_t>(processors > 0 ? processors : most_processors);
 }
 
-BpfMap::BpfMap(bpf_map_type type, const char* name, size_t key, size_t value, size_t entries, uint32_t flags)
+BpfMap::BpfMap(bpf_map_type type, const char* name, size_t key, size_t value, size_t entries, uint32_t flags,
+               const BpfMap* inner)
     : key_(key), value_(value)
 {
     libbpf_set_print(nullptr);
     auto options = sized<bpf_map_create_opts>();
     options.map_flags = flags;
+    if (inner)
+        options.inner_map_fd = static_cast<uint32_t>(inner->fd());
     const int fd = bpf_map_create(type, name, static_cast<uint32_t>(key), static_cast<uint32_t>(value),
                                   static_cast<uint32_t>(entries), &options);
     if (fd < 0)
@@ -136,11 +151,15 @@ Descriptor BpfAssembler::load_program(Kind, const char*, std::string*)
     errno = ENOSYS;
     return {};
 }
+Descriptor attach_to_tracepoint(const char*, BpfAssembler&)
+{
+    throw Unusable("fastsdt was built without libbpf");
+}
 size_t possible_processors()
 {
     return 1;
 }
-BpfMap::BpfMap(bpf_map_type, const char*, size_t, size_t, size_t, uint32_t)
+BpfMap::BpfMap(bpf_map_type, const char*, size_t, size_t, size_t, uint32_t, const BpfMap*)
 {
     throw Unusable("fastsdt was built without libbpf");
 }

@@ -118,13 +118,17 @@ private:
     std::vector<size_t> labels_;
 };
 
+/// Runs a program at a raw tracepoint, until the descriptor is closed. Throws Unusable.
+Descriptor attach_to_tracepoint(const char* tracepoint, BpfAssembler& code);
+
 /// A map of the kernel's. Keys and values are bytes of the sizes that it was made with; where each processor has a value of its own,
 /// a value read is all of theirs, each filled up to 8 bytes.
 class BpfMap {
 public:
     BpfMap() = default;
-    /// Throws Unusable. @param flags  BPF_F_*
-    BpfMap(bpf_map_type type, const char* name, size_t key, size_t value, size_t entries, uint32_t flags = 0);
+    /// Throws Unusable. @param flags  BPF_F_*  @param inner  of a map of maps: a map as all of them are
+    BpfMap(bpf_map_type type, const char* name, size_t key, size_t value, size_t entries, uint32_t flags = 0,
+           const BpfMap* inner = nullptr);
 
     int fd() const { return fd_.get(); }
     explicit operator bool() const { return bool(fd_); }

@@ -24,13 +24,6 @@ namespace {
 
 using A = BpfAssembler;
 
-Descriptor checked(Descriptor fd, const char* what)
-{
-    if (!fd)
-        throw Unusable(Error::of_system(errno, what));
-    return fd;
-}
-
 // r1 = map, r2 = what is at an offset of the stack
 void look_up(A& a, int map, int at)
 {
@@ -111,8 +104,7 @@ void BpfMembers::test(A& a, A::Label no) const
     test_member(a, no);
 }
 
-// To r0: the process of the current task, as this process knows it. Uses the stack at -32.
-void BpfMembers::own_number(A& a, A::Label not_here) const
+void own_number(BpfAssembler& a, BpfAssembler::Label not_here)
 {
     if (const auto own = inner_pid_namespace("self")) {
         // struct bpf_pidns_info { pid, tgid }
@@ -185,10 +177,7 @@ void BpfMembers::send(A& a, Notice notice) const
 
 void BpfMembers::attach(const char* tracepoint, A& code)
 {
-    const Descriptor program =
-        checked(code.load_program({.type = BPF_PROG_TYPE_RAW_TRACEPOINT}, tracepoint), tracepoint);
-    const int fd = bpf_raw_tracepoint_open(tracepoint, program.get());
-    attached_.push_back(checked(Descriptor(fd < 0 ? -1 : fd), tracepoint));
+    attached_.push_back(attach_to_tracepoint(tracepoint, code));
 }
 
 // `child`: where the tracepoint has it. `last`: no other tracepoint comes after this one.
@@ -278,6 +267,7 @@ BpfMembers::BpfMembers(Members members) : members_(members)
     throw Unusable("fastsdt was built without libbpf");
 }
 BpfMembers::~BpfMembers() = default;
+void own_number(BpfAssembler&, BpfAssembler::Label) {}
 void BpfMembers::test(BpfAssembler&, BpfAssembler::Label) const {}
 bool BpfMembers::write(pid_t, bool) const
 {

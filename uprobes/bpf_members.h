@@ -35,6 +35,9 @@ enum class Notice : uint64_t {
     leader_changed = 2, ///< the root process called exec from another thread than its first
 };
 
+/// Code that has in r0 the process of the current task, as this process knows it. Changes r1 to r5, uses the stack at -32.
+void own_number(BpfAssembler& code, BpfAssembler::Label not_here);
+
 class BpfMembers {
 public:
     /// Throws Unusable if the kernel refuses. `where` is what it refused.
@@ -60,7 +63,6 @@ public:
 
 private:
     bool write(pid_t pid, bool is_member) const;
-    void own_number(BpfAssembler& code, BpfAssembler::Label not_here) const;
     void test_root(BpfAssembler& code, BpfAssembler::Label yes) const;
     void test_member(BpfAssembler& code, BpfAssembler::Label no) const;
     void attach_new_task(const char* tracepoint, int child, bool last);
