@@ -183,6 +183,8 @@ void Session::look_at_stacks()
     symbols_->look(view_.mappings());
     if (unwinding_)
         unwinding_->write(target_, tables_, arming_.window());
+    if (unwinding_ && options_.kernel)
+        options_.kernel->look_at_code(view_, unwinding_->code());
     if (environment_.thread_stack == 0)
         environment_.thread_stack = find_thread_stack(view_);
     if (arming_.window().size != 0)

@@ -56,6 +56,11 @@ Kernel::Kernel(const Script& script, Options options)
                          : options.follows        ? Members::trees
                                                   : Members::listed);
     maps_.emplace(script, options.ring_size);
+    if (unwinds(script) && options.everyone)
+        throw Unusable("ustack(dwarf) needs to know what a process has mapped: name one by -p, --exe and their like, "
+                       "or a COMMAND");
+    if (unwinds(script))
+        unwinder_.emplace(options.follows);
     if (maps_->ring())
         ring_.emplace(maps_->ring());
     names_.shows = uses(script, Value::stack) || shows_names(script);
@@ -91,6 +96,15 @@ void Kernel::leave(pid_t pid)
     joined_.erase(pid);
     if (!filters_)
         members_->unlist(pid);
+    if (unwinder_)
+        unwinder_->forget(pid);
+}
+
+void Kernel::look_at_code(ProcessView& view, CodeOfProcess& code)
+{
+    const std::lock_guard lock(together_);
+    if (unwinder_)
+        unwinder_->look(view, code);
 }
 
 void Kernel::start()
@@ -199,6 +213,7 @@ Context Kernel::context_for(pid_t pid)
                     .programs = programs_,
                     .maps = *maps_,
                     .members = *members_,
+                    .unwinder = unwinder_ ? &*unwinder_ : nullptr,
                     .start_ns = options_.start_ns,
                     .child = options_.child};
     // The numbers of a process are those that it has itself.

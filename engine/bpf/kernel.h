@@ -5,6 +5,7 @@
 // No return address is replaced: exits are uprobes on the instructions that leave a function.
 #pragma once
 #include "bpf/program.h"
+#include "bpf/unwinder.h"
 #include "kernel/kernel.h"
 #include "maps/events.h"
 #include "process/clock.h"
@@ -54,6 +55,8 @@ public:
     /// The same of sites that are not attached: State::by_kernel where attach() would try it.
     std::vector<SiteState> can(pid_t pid, std::span<const Site> sites, const std::vector<Mapping>& mappings);
     void start();
+    /// Where the script unwinds: takes note of what a process has mapped now. Called before its sites are attached.
+    void look_at_code(ProcessView& view, CodeOfProcess& code);
     // One thread:
     /// Nothing counts any more, and no probe is left.
     void stop();
@@ -110,6 +113,7 @@ private:
     std::vector<ir::Program> programs_; // by clause; empty: one without sites
     std::optional<BpfMembers> members_;
     std::optional<KernelMaps> maps_;
+    std::optional<Unwinder> unwinder_;
     std::optional<BpfRing> ring_;
     std::map<std::string, Made> made_; // by program_key()
     std::vector<Descriptor> links_, events_;

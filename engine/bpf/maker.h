@@ -55,9 +55,10 @@ private:
     void drop(A::Label next);
     void unread();
 
-    // ---- Scratch memory: pieces of {taken, bytes}.
+    // ---- Scratch memory: pieces of {taken, which one, bytes}.
+    static constexpr int scratch_header = 16;
     void take_scratch(A::Label none);
-    void give_scratch() { a_.store(BPF_DW, A::r9, -8, 0); }
+    void give_scratch() { a_.store(BPF_DW, A::r9, -scratch_header, 0); }
 
     // ---- Numbers
     void extend(A::Register of, int bytes, bool is_signed);
@@ -75,6 +76,23 @@ private:
     void perform(const ir::Register& op);
     void perform(const ir::Symbol& op);
     void perform(const ir::Stack& op);
+
+    // ---- ustack(dwarf), unwind.cpp
+    static int size_of_walk();
+    void unwind(const ir::Stack& op);
+    void begin_walk(A::Label cannot);
+    void add_frame();
+    void to_caller(A::Label outermost, A::Label unknown);
+    void choose(A::Register to, size_t other, int offset, uint8_t bit);
+    void load_kind(A::Register to, uint8_t bit);
+    void find_module(A::Label unknown);
+    void find_row(A::Label unknown);
+    void read_stack(size_t to, A::Label cannot);
+    void intern(A::Label dropped);
+    void load_walk(A::Register to, size_t field);
+    void store_walk(size_t field, A::Register from);
+    void walk_address(A::Register to, size_t field);
+
     void perform(const ir::Unary& op);
     void perform(const ir::Swap& op);
 
@@ -203,6 +221,7 @@ private:
     A a_;
     std::vector<Frame> frames_;
     int scratch_size_ = 0;
+    int walk_at_ = 0; // in it
     BpfMap scratch_;
     A::Label out_ = 0;
 

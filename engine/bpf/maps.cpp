@@ -8,7 +8,7 @@
 namespace fastsdt::engine::bpf {
 namespace {
 
-constexpr size_t most_stacks = size_t(1) << 16;
+constexpr size_t most_stacks = size_t(1) << 16, most_unwound = size_t(1) << 14;
 constexpr size_t memory_of_a_map = size_t(32) << 20;
 
 size_t value_size(const Map& map)
@@ -63,7 +63,9 @@ KernelMaps::KernelMaps(const Script& script, size_t ring_size) : script_(script)
     counters_ = BpfMap(BPF_MAP_TYPE_ARRAY, "fastsdt_counters", 4, sizeof(Counters), 1);
     if (has_events(script))
         ring_ = BpfMap(BPF_MAP_TYPE_RINGBUF, "fastsdt_events", 0, 0, ring_size);
-    if (uses(script, Value::stack))
+    if (unwinds(script))
+        unwound_ = BpfMap(BPF_MAP_TYPE_HASH, "fastsdt_unwound", 4, sizeof(UnwoundStack), most_unwound);
+    if (walks_frames(script))
         stacks_ = BpfMap(BPF_MAP_TYPE_STACK_TRACE, "fastsdt_stacks", 4, 8 * most_stack_frames, most_stacks);
 }
 
@@ -139,6 +141,7 @@ Maps KernelMaps::read() const
     all.dropped = counters.dropped;
     all.unread = counters.unread;
     all.lost = counters.lost;
+    all.cut = counters.cut;
     return all;
 }
 
@@ -163,6 +166,13 @@ void KernelMaps::assign(size_t map, const std::vector<Datum>& keys, const Datum&
 
 std::vector<uint64_t> KernelMaps::stack(uint64_t number) const
 {
+    if (number & unwound_stack_bit) {
+        const auto key = uint32_t(number & (unwound_stack_bit - 1));
+        UnwoundStack stack;
+        if (!unwound_ || !unwound_.lookup(&key, &stack))
+            return {};
+        return {stack.frames, stack.frames + std::min<uint64_t>(stack.count, most_stack_frames)};
+    }
     const uint32_t id = stack_id(number);
     std::vector<uint64_t> frames(most_stack_frames);
     if (number == 0 || !stacks_ || !stacks_.lookup(&id, frames.data()))

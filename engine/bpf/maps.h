@@ -29,7 +29,7 @@ constexpr int64_t extreme_value(bool is_minimum, uint64_t word)
 
 /// What programs count besides, in one array value.
 struct Counters {
-    uint64_t dropped = 0, unread = 0, lost = 0;
+    uint64_t dropped = 0, unread = 0, lost = 0, cut = 0;
 };
 
 /// Keys of a map at most: as many as fit in some memory, but no fewer than bpftrace's 4,096.
@@ -45,13 +45,14 @@ public:
     const BpfMap& counters() const { return counters_; }
     const BpfMap& ring() const { return ring_; }
     const BpfMap& stacks() const { return stacks_; }
+    const BpfMap& unwound() const { return unwound_; }
     static bool is_per_processor(const Map& map) { return !is_assigned(map.kind); }
 
     Maps read() const;
     void clear(size_t map) const;
     void remove(size_t map, const std::vector<Datum>& keys) const;
     void assign(size_t map, const std::vector<Datum>& keys, const Datum& value) const;
-    /// Of a stack, the innermost first: what programs have of it is a stack_number().
+    /// Of a stack, the innermost first: what programs have of it is a stack_number(), or has the unwound_stack_bit.
     std::vector<uint64_t> stack(uint64_t number) const;
 
 private:
@@ -60,7 +61,7 @@ private:
 
     const Script& script_;
     std::vector<BpfMap> maps_;
-    BpfMap zeros_, counters_, ring_, stacks_;
+    BpfMap zeros_, counters_, ring_, stacks_, unwound_;
 };
 
 /// What a key or an event has of a stack: its number in the kernel's map, how many frames count, and in the upper half whose process. 0: none.
@@ -81,6 +82,16 @@ constexpr uint32_t stack_process(uint64_t number)
 {
     return uint32_t(number >> 32);
 }
+
+/// Of ustack(dwarf), instead of the kernel's number: one of ours, and in the upper half the process whose program it is.
+constexpr unsigned unwound_number_bits = 31;
+constexpr uint64_t unwound_stack_bit = uint64_t(1) << unwound_number_bits;
+struct UnwoundStack {
+    uint64_t hash =
+        0; ///< of the frames. Its upper bits are the number, or one of the next where another stack has that
+    uint64_t count = 0;
+    uint64_t frames[most_stack_frames] = {};
+};
 
 /// A record of the ring: this, and the values of the statement.
 struct RecordHeader {

@@ -16,7 +16,7 @@
 namespace fastsdt::engine::bpf {
 namespace {
 
-constexpr unsigned pieces = 4;              // of scratch memory, of a processor
+constexpr unsigned pieces = 4;              // of scratch memory, of a processor: a power of two
 constexpr size_t most_instructions = 30000; // a jump spans 32,767
 
 bool reads_memory(const ir::Program& program, const Site& site)
@@ -38,6 +38,16 @@ A& Maker::make()
         if (frames_.back().size > frame_size)
             throw Refusal({State::too_much_stack, frame_size});
         scratch_size_ = std::max(scratch_size_, frames_.back().scratch_size);
+    }
+    const auto unwinds = [&](size_t clause) {
+        return std::ranges::any_of(context_.programs[clause].operations, [](const ir::Operation& operation) {
+            const auto* const op = std::get_if<ir::Stack>(&operation);
+            return op && op->unwinds;
+        });
+    };
+    if (std::ranges::any_of(site_.clauses, unwinds)) {
+        walk_at_ = (scratch_size_ + 7) / 8 * 8;
+        scratch_size_ = walk_at_ + size_of_walk();
     }
     out_ = a_.label();
     a_.move(A::r6, A::r1);
@@ -159,7 +169,7 @@ void Maker::unread()
 
 void Maker::take_scratch(A::Label none)
 {
-    const int piece = 8 + scratch_size_;
+    const int piece = scratch_header + scratch_size_;
     if (size_t(piece) * pieces > 32768)
         throw Refusal({State::too_much_stack, frame_size});
     scratch_ = BpfMap(BPF_MAP_TYPE_PERCPU_ARRAY, "fastsdt_scratch", 4, size_t(piece) * pieces, 1);
@@ -170,20 +180,28 @@ void Maker::take_scratch(A::Label none)
     a_.jump_if(BPF_JEQ, A::r0, 0, none);
     a_.move(A::r9, A::r0);
     if (!bpf_features().exchanges)
-        return a_.add(A::r9, 8);
+        return a_.add(A::r9, scratch_header);
+    a_.move(A::r8, A::r9);
     const auto got = a_.label();
     for (unsigned i = 0; i < pieces; ++i) {
         if (i)
             a_.add(A::r9, piece);
         a_.move(A::r0, 0);
         a_.move(A::r1, 1);
+        a_.store(BPF_DW, A::r9, 8, int32_t(i));
         a_.atomic(A::compare_exchange_op, A::r9, 0, A::r1);
         a_.jump_if(BPF_JEQ, A::r0, 0, got);
     }
     count(offsetof(Counters, dropped));
     a_.jump(none);
     a_.bind(got);
-    a_.add(A::r9, 8);
+    // Read back from memory, it may be any of them: a verifier looks at what follows once, and not for each.
+    a_.load(BPF_DW, A::r1, A::r9, 8);
+    a_.bit_and(A::r1, int32_t(pieces - 1));
+    a_.alu(BPF_MUL, A::r1, piece);
+    a_.move(A::r9, A::r8);
+    a_.alu(BPF_ADD, A::r9, A::r1);
+    a_.add(A::r9, scratch_header);
 }
 
 std::string program_key(const Context& context, const Site& site, std::optional<uint64_t> offset)

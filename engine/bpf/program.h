@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A site's clauses as a BPF program: what ir/ir.h says, operation by operation.
 //
-// Registers: r6 the context, r7 what an operation keeps across helpers, r9 the scratch memory if there is some; r0 to r5 for all else. Each
+// Registers: r6 the context, r7 and r8 what an operation keeps across helpers, r9 the scratch memory if there is some; r0 to r5 for all else. Each
 // value has a word of the frame, as long as somebody uses it; numbers are put where they are used.
 //
 // Slots that BPF's stack has no room for are in scratch memory of the processor (bpf/frame.h). A program may be preempted by another one there, so
@@ -22,12 +22,15 @@
 
 namespace fastsdt::engine::bpf {
 
+class Unwinder; // bpf/unwinder.h
+
 /// What programs have to know.
 struct Context {
     const Script& script;
     const std::vector<ir::Program>& programs; ///< by Script::clauses
     const KernelMaps& maps;
     const BpfMembers& members;
+    const Unwinder* unwinder = nullptr; ///< if the script unwinds
     uint64_t start_ns = 0;
     pid_t child = 0;                          ///< the COMMAND's number, or 0
     std::optional<PidNamespace> numbers = {}; ///< whose numbers pid and tid are; none: the machine's

@@ -150,7 +150,7 @@ void Maker::perform(const ir::Symbol& op)
 void Maker::perform(const ir::Stack& op)
 {
     if (op.unwinds)
-        throw Refusal({State::not_in_kernel, 0, "ustack(dwarf) is engine user's"});
+        return unwind(op);
     const auto is_there = a_.label(), none = a_.label(), done = a_.label();
     a_.move(A::r1, A::r6);
     a_.map(A::r2, context_.maps.stacks().fd());

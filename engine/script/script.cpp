@@ -58,6 +58,13 @@ bool unwinds(const Script& script)
                        [](const Clause& clause) { return clause.has_sites() && unwinds(clause); });
 }
 
+bool walks_frames(const Script& script)
+{
+    return anywhere(script, [](const Expression& e) {
+        return e.kind == Expression::Kind::value && e.value == Value::stack && !e.unwinds;
+    });
+}
+
 bool reads_memory(const Script& script)
 {
     return anywhere(script, [](const Expression& e) {

@@ -426,6 +426,7 @@ bool reads_memory(const Script& script);
 /// Whether it has ustack(dwarf); of a script: a clause with sites.
 bool unwinds(const Clause& clause);
 bool unwinds(const Script& script);
+bool walks_frames(const Script& script); ///< has stacks by frame pointers
 /// Whether a clause with sites has a value that the tool names: a stack, an address.
 bool shows_names(const Script& script);
 /// Whether a clause with sites has statements that record events.

@@ -279,8 +279,10 @@ else
 fi
 
 # What it cannot do it says.
-trace 1 -e 'usdt:./threads:t:hit { @[ustack(dwarf)] = count(); }' -- ./threads 2
-grep -qx "sites 0 of 1 armed (1 cannot be had in the kernel: ustack(dwarf) is engine user's); dropped 0" out || fail "ustack(dwarf): $(cat out)"
+trace 1 -e 'usdt:./threads:t:hit { @ = sum(len(ustack)); }' -- ./threads 2
+grep -qx "sites 0 of 1 armed (1 cannot be had in the kernel: len() of a stack is engine user's); dropped 0" out || fail "len(ustack): $(cat out)"
+trace 2 -e 'usdt:./threads:t:hit { @[ustack(dwarf)] = count(); }'
+grep -q '^fastsdt-trace: --engine kernel: ustack(dwarf) needs to know what a process has mapped' err || fail "ustack(dwarf) of everyone: $(cat err)"
 status=0
 "${as_user[@]}" fastsdt-trace --engine kernel -e 'BEGIN { @ = 1; } usdt:./threads:t:hit { @n = count(); }' -- ./threads 2 >out 2>err || status=$?
 if [ ${#as_user[@]} != 0 ]; then

@@ -1,15 +1,25 @@
 #!/bin/bash
 # ustack(dwarf): stacks of code without frame pointers, as it is installed. What they are follows from the program, and gdb is asked too.
+# ustack_dwarf_in_kernel.sh runs this for the other engine.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
 need gcc gdb python3 setarch
-need_attachable
+engine=${engine:-user}
+if [ $engine = user ]; then
+    need_attachable
+    armed="sites 1 of 1 armed"
+else
+    need_uprobes
+    as_user=()
+    armed="sites 1 of 1 armed (1 by the kernel)"
+fi
 user_folder
 [ "$(uname -m)" = x86_64 ] || skip "stubs unwind on x86-64 only"
 cat >app.c <<'END_OF_C'
 #define _GNU_SOURCE
 #include <fastsdt.h>
 #include <dlfcn.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -57,12 +67,15 @@ OWN void* on_own_stack(void* unused)
     raises();
     return unused;
 }
+static int stays; /* until something can be read */
 OWN void library(const char* file)
 {
     void* handle = dlopen(file, RTLD_NOW);
     void (*call)(void (*)(int));
     *(void**)&call = dlsym(handle, "call");
     call(leaf);
+    for (struct pollfd in = {0, POLLIN, 0}; stays && poll(&in, 1, 1) == 0;)
+        call(leaf);
     dlclose(handle);
 }
 int main(int argc, char** argv)
@@ -81,6 +94,16 @@ int main(int argc, char** argv)
         all();
     for (int i = 0; strcmp(mode, "library") == 0 && i < count; ++i)
         library(i % 2 ? "./libodd.so" : "./libeven.so");
+    if (strcmp(mode, "stay") == 0) {
+        stays = 1;
+        library("./libeven.so");
+    }
+    if (strcmp(mode, "execute") == 0)
+        for (int i = 0; i < count; ++i)
+            if (fork() == 0) {
+                execl("./app", "./app", (char*)NULL);
+                _exit(1);
+            }
     for (int i = 0; strcmp(mode, "fork") == 0 && i < count; ++i)
         if (fork() == 0) {
             all();
@@ -108,7 +131,7 @@ OPTIONS="-O2 -fomit-frame-pointer -fno-optimize-sibling-calls -pthread"
 HIT=usdt:./app:app:hit
 trace() {
     status=0
-    "${as_user[@]}" fastsdt-trace --engine user "$@" >out 2>err </dev/null || status=$?
+    "${as_user[@]}" fastsdt-trace --engine $engine "$@" >out 2>err </dev/null || status=$?
 }
 # What is in out, without the frames of the C library below main() or a thread's first function, and those between sorts() and compare().
 folded() {
@@ -157,7 +180,7 @@ for compiler in gcc clang; do
     chown -R 65534:65534 . 2>/dev/null || true
     trace --folded -e "$HIT { @[ustack(dwarf)] = count(); }" -- ./app
     expect "$compiler" "$status $(cat err) $(folded)" "0  $(each main 1)"
-    expect "$compiler: the last line" "$(tail -n 1 out)" "sites 1 of 1 armed; dropped 0"
+    expect "$compiler: the last line" "$(tail -n 1 out)" "$armed; dropped 0"
     trace --folded -e "$HIT { @[ustack(dwarf)] = count(); }" -- ./app threads 300
     expect "$compiler: threads" "$status $(cat err) $(folded)" "0  $(each once 300)"
     trace --folded -e "$HIT { @[ustack(dwarf)] = count(); }" -- ./app fork 20
@@ -165,7 +188,7 @@ for compiler in gcc clang; do
 
     # As gdb unwinds: the same program counters, through the C library and its start. What has a symbol has its name.
     for mode in sort raise "deep 20"; do
-        setarch -R fastsdt-trace --engine user -e "$HIT { printf(\"%s\", ustack(dwarf)); exit(); }" -- ./app $mode >ours 2>err
+        setarch -R fastsdt-trace --engine $engine -e "$HIT { printf(\"%s\", ustack(dwarf)); exit(); }" -- ./app $mode >ours 2>err
         gdb -batch -nx -x frames.py --args ./app $mode >said 2>&1 || fail "gdb: $(tail -n 3 said)"
         python3 same.py || fail "$compiler: $mode: not as gdb has it"
     done
@@ -204,18 +227,53 @@ for kind in even odd; do
         void call(void (*leaf)(int)) { in_$kind(leaf); __asm__ volatile(\"\"); }" >$kind.c
     gcc $OPTIONS -shared -fPIC $kind.c -o lib$kind.so
 done
-trace --folded -e "$HIT { @[ustack(dwarf)] = count(); }" -- ./app library 200
-expect "libraries" "$status $(cat err) $(sed -n 's/^.*;main;library;/main;library;/p' out)" "0  main;library;call;in_even;leaf 100
+if [ $engine = user ]; then
+    trace --folded -e "$HIT { @[ustack(dwarf)] = count(); }" -- ./app library 200
+    expect "libraries" "$status $(cat err) $(sed -n 's/^.*;main;library;/main;library;/p' out)" "0  main;library;call;in_even;leaf 100
 main;library;call;in_odd;leaf 100"
+else # the tool has to look first
+    mkfifo in report
+    ./app stay <in &
+    pid=$!
+    exec 3>in
+    timeout 60 fastsdt-trace --engine kernel -p $pid -e "$HIT { printf(\"%s\", ustack(dwarf)); }" >report 2>err 3>&- &
+    tracer=$!
+    exec 5<report
+    while read -r line <&5 && [[ $line != main+* ]]; do :; done
+    [[ $line = main+* ]] || fail "a library that comes later: $line $(cat err)"
+    kill -INT $tracer
+    cat <&5 >out
+    wait $tracer || fail "a library that comes later: $? $(cat err)"
+    exec 3>&- 5<&-
+    wait "$pid"
+    # Programs that others execute: what was not seen in time is cut, and nothing is taken for the program before.
+    trace --follow --folded -e "$HIT { @[ustack(dwarf)] = count(); @n = count(); }" -- ./app execute 20
+    python3 - <<'END_OF_PYTHON' || fail "programs that are executed: $(cat out)"
+import re
+text = open("out").read()
+whole = cut = 0
+for stack, count in re.findall(r"^([^@ ]+) (\d+)$", text, re.M):
+    calls = stack.split(";")
+    if "main" in calls:
+        assert calls[-2:] == ["plain", "leaf"], stack
+        whole += int(count)
+    else:
+        assert len(calls) == 1, stack
+        cut += int(count)
+told = re.search(r"; cut (\d+)", text)
+assert whole + cut == 140 and "@n: 140" in text and cut == int(told[1] if told else 0), (whole, cut, told)
+END_OF_PYTHON
+fi
 
 # Where nothing says how to go on, the report tells. A handler on a stack of its own is read to the end of the page.
 trace --folded -e "$HIT { @[ustack(dwarf)] = count(); @n = count(); }" -- ./app thread-altstack 10
 expect "handlers of threads" \
     "$status $(grep '^@n' out) $(sed -nE 's/^(.*;)?(plain;leaf) ([0-9]+)$/\2 \3/p' out | awk '{ all += $2 } END { print $1, all }')" \
     "0 @n: 10 plain;leaf 10"
+[ $engine = user ] || expect "handlers of threads: to the end" "$(folded)" "on_own_stack;raises;handler;plain;leaf 10"
 trace --folded -e "$HIT { @[ustack(dwarf)] = count(); }" -- ./app made
 expect "code of no file" "$status $(sed 's/0x[0-9a-f]*/ADDRESS/' out)" "0 ADDRESS;leaf 1
-sites 1 of 1 armed; dropped 0; cut 1"
+$armed; dropped 0; cut 1"
 grep -q '^fastsdt-trace: 1 stack was cut: ' err || fail "cut: $(cat err)"
 
 # Static programs.
@@ -227,7 +285,7 @@ expect "static" "$status $(cat err) $(folded)" "0  $(each main 1)"
 python=$(readlink -f /usr/bin/python3 2>/dev/null || true)
 libc=$(ldd "$python" 2>/dev/null | sed -n 's/.*libc\.so\.6 => \(\S*\).*/\1/p')
 if [ -n "$libc" ]; then
-    setarch -R fastsdt-trace --engine user -e "uprobe:$libc:getppid { printf(\"%s\", ustack(dwarf)); }" -- "$python" \
+    setarch -R fastsdt-trace --engine $engine -e "uprobe:$libc:getppid { printf(\"%s\", ustack(dwarf)); }" -- "$python" \
         -ISc 'import os; os.getppid()' >ours 2>err
     sed -i 's/^gdb.execute("break leaf")/gdb.execute("break *getppid")/' frames.py
     gdb -batch -nx -x frames.py --args "$python" -ISc 'import os; os.getppid()' >said 2>&1 || fail "gdb: $(tail -n 3 said)"

@@ -201,11 +201,13 @@ private:
                             cut_samples == 1 ? "" : "s", cut_samples == 1 ? "was" : "were",
                             Profile::copied_stack >> 10));
         if (const uint64_t cut = last.cut - cut_samples; cut != 0)
-            say(fmt::format("{} stack{} cut: the outer frames are on a stack whose size is not known (a signal "
-                            "handler's, a coroutine's, "
-                            "the main thread's just after it grew){}",
-                            cut, cut == 1 ? " was" : "s were",
-                            engine::unwinds(script_) ? ", or the code there has no .eh_frame" : ""));
+            say(fmt::format("{} stack{} cut: the outer frames are {}{}{}", cut, cut == 1 ? " was" : "s were",
+                            shared_.all_in_kernel
+                                ? "on a page that is not there"
+                                : "on a stack whose size is not known (a signal handler's, a coroutine's, the main "
+                                  "thread's just after it grew)",
+                            engine::unwinds(script_) ? ", or the code there has no .eh_frame" : "",
+                            shared_.all_in_kernel ? ", or was mapped just before" : ""));
         if (last.forked)
             say(fmt::format("{} hit{} of forked children {} not counted; --follow counts them", last.forked,
                             last.forked == 1 ? "" : "s", last.forked == 1 ? "was" : "were"));
@@ -576,9 +578,7 @@ void attach_for_everyone(Shared& shared)
 int run(const Options& options, const engine::Script& script)
 {
     Signals signals;
-    Shared shared{.options = options,
-                  .script = script,
-                  .kernel_may = options.one_process() && !options.timeline && !engine::unwinds(script)};
+    Shared shared{.options = options, .script = script, .kernel_may = options.one_process() && !options.timeline};
     std::optional<Recorder> recorder;
     if (options.timeline)
         shared.sink = &recorder.emplace(options, script, shared.names);
