@@ -235,11 +235,13 @@ rm in answers report
 driven ./many
 start_tracer fastsdt-trace --engine kernel -p "$pid" -e 'interval:ms:10 { printf("armed\n"); } usdt:./many:m:* { @[probe] = sum(arg0); @n = count(); }'
 links=$(grep -lx 'link_type:.*' /proc/$tracer/fdinfo/* | wc -l)
+programs=$(grep -lxE 'prog_type:\s2' /proc/$tracer/fdinfo/* | wc -l) # BPF_PROG_TYPE_KPROBE
 did
 kill -INT $tracer
 report
 expect "a thousand sites: $(cat err)" "$status $(grep -c '^@\[' maps) $(grep -E '^@n|@\[usdt:./many:m:p999\]' maps | sort | xargs)" "0 1000 @[usdt:./many:m:p999]: 999 @n: 1000"
 [ "$links" -le 20 ] || fail "a thousand sites: $links links"
+expect "a thousand sites: programs" "$programs" 1
 exec 3>&- 4<&-
 wait "$pid"
 
