@@ -18,7 +18,8 @@ bool FilesAttached::all() const
         && std::all_of(states.begin(), states.end(), [](const SiteState& s) { return s.state == State::by_kernel; });
 }
 
-FilesAttached attach_to_files(Kernel& kernel, const Script& script, ProbeNames& names)
+FilesAttached attach_to_files(Kernel& kernel, const Script& script, ProbeNames& names,
+                              const std::vector<const Probe*>& probes)
 {
     FilesAttached attached;
     struct File {
@@ -36,7 +37,7 @@ FilesAttached attach_to_files(Kernel& kernel, const Script& script, ProbeNames& 
         file.path = path;
         file.probes.push_back(probe);
     };
-    for (const Probe* const probe : probes_with_sites(script)) {
+    for (const Probe* const probe : probes) {
         attached.may_be_others = attached.may_be_others || is_pattern(probe->file) || only_a_name(probe->file);
         if (is_pattern(probe->file))
             attached.unmatched[probe] = fmt::format("{} is a pattern, and no file", probe->file);

@@ -21,7 +21,8 @@ struct FilesAttached {
     bool all() const;
 };
 
-/// Attaches to the files that the script's probes name.
-FilesAttached attach_to_files(Kernel& kernel, const Script& script, ProbeNames& names);
+/// Attaches to the files that these of the script's probes name.
+FilesAttached attach_to_files(Kernel& kernel, const Script& script, ProbeNames& names,
+                              const std::vector<const Probe*>& probes);
 
 } // namespace fastsdt::engine::bpf

@@ -220,6 +220,36 @@ sites 1 of 1 armed (1 by the kernel); dropped 0"
 exec 3>&- 4<&-
 wait "$pid"
 
+# A library that the process loads after that: from its first hit on, also where nobody has seen it loaded yet. Others' hits do not count.
+cat >loads.c <<'END'
+#include <dlfcn.h>
+#include <stdio.h>
+int main(int argc, char** argv)
+{
+    for (char line[8]; fgets(line, sizeof line, stdin);) {
+        void* handle = argc > 1 ? dlopen(argv[1], RTLD_NOW) : NULL;
+        ((void (*)(long))dlsym(handle, "plugged"))(100);
+        dlclose(handle);
+        puts("did");
+        fflush(stdout);
+    }
+    return 0;
+}
+END
+gcc -O2 loads.c -o loads
+rm -f in answers report
+driven ./loads ./plugin.so
+start_tracer fastsdt-trace --engine kernel -p "$pid" -e 'interval:ms:10 { printf("armed\n"); } uprobe:./loads:main { @main = count(); } usdt:./plugin.so:plugin:hit { @ = count(); @sum = sum(arg0); }'
+did
+did
+did
+expect "another process" "$(echo | ./loads ./plugin.so)" did
+kill -INT $tracer
+report
+expect "a library that comes: $(cat err)" "$status $(grep '^@' maps | sort | xargs)" "0 @: 300 @main: 0 @sum: $((3 * 4950))"
+exec 3>&- 4<&-
+wait "$pid"
+
 # A thousand sites take one link for each program, and little time: fewer descriptors than sites.
 python3 - >many.c <<'END'
 print('#include <fastsdt.h>\n#include <stdio.h>')

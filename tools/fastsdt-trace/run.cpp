@@ -551,6 +551,17 @@ void refuse_unmatched(const engine::Script& script, const Session& session, cons
                             session.matcher().instead(*unmatched[0])));
 }
 
+// Libraries that the process has not loaded yet: it does not wait until we see that it has. Where its numbers are others than ours, programs for
+// it cannot be made for a file alone.
+void attach_to_what_may_come(Shared& shared, pid_t pid, const Session& session)
+{
+    const std::vector<const Probe*> missing = session.matcher().unmatched();
+    const auto its = inner_pid_namespace(std::to_string(pid)), own = inner_pid_namespace("self");
+    const bool is_other = its.has_value() != own.has_value() || (its && its->inode != own->inode);
+    if (!missing.empty() && !is_other)
+        shared.files = engine::bpf::attach_to_files(*shared.kernel, shared.script, shared.names, missing);
+}
+
 // Without a process: the kernel counts in whoever has the files of the probes.
 void attach_for_everyone(Shared& shared)
 {
@@ -561,7 +572,8 @@ void attach_for_everyone(Shared& shared)
                     ? fmt::format("--engine kernel: {}", why)
                     : fmt::format("{}; without any, the kernel counts the hits of all processes, and cannot: {}",
                                   no_process, why));
-    shared.files = engine::bpf::attach_to_files(*shared.kernel, shared.script, shared.names);
+    shared.files = engine::bpf::attach_to_files(*shared.kernel, shared.script, shared.names,
+                                                engine::probes_with_sites(shared.script));
     for (const Probe* const probe : engine::unmatched_probes(shared.script, shared.files->matched)) {
         const std::string sentence =
             fmt::format("nothing matches {}: {}", probe->text, shared.files->unmatched.at(probe));
@@ -613,7 +625,8 @@ int run(const Options& options, const engine::Script& script)
     if (shared.all_in_kernel && !shared.kernel)
         make_kernel_or_give_up(shared, program.pid(), refused);
     if (shared.all_in_kernel && !options.command.empty() && options.follows())
-        shared.files = engine::bpf::attach_to_files(*shared.kernel, script, shared.names);
+        shared.files =
+            engine::bpf::attach_to_files(*shared.kernel, script, shared.names, engine::probes_with_sites(script));
     auto session = std::make_unique<Session>(script, program.target(), shared.session_options());
     for (const std::string& trouble : session->matcher().troubles())
         shared.say_once(trouble);
@@ -642,6 +655,8 @@ int run(const Options& options, const engine::Script& script)
     }
     if (!options.follows()) // a descendant may match
         refuse_unmatched(script, *session, options);
+    if (shared.all_in_kernel && !options.follows())
+        attach_to_what_may_come(shared, program.pid(), *session);
     Run run(shared, signals, records);
     run.processes().add(std::move(owned), std::move(session));
     run.processes().add_others();
