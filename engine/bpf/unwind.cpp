@@ -25,6 +25,7 @@ struct Walk {
     uint64_t cfa, returns_at, saved;
     uint64_t offset, first, end; // of the search: from the module's base; rows
     uint64_t row;
+    uint64_t word, wanted; // what tells the module from another
 };
 
 constexpr unsigned x86_frame_pointer = 5, x86_stack_pointer = 4; // as instructions encode them
@@ -147,14 +148,29 @@ void Maker::find_module(A::Label unknown)
     a_.load(BPF_DW, A::r2, A::r0, offsetof(ModuleValue, base));
     a_.alu(BPF_SUB, A::r1, A::r2);
     store_walk(offsetof(Walk, offset), A::r1);
-    a_.shift_right(A::r1, 32);
-    a_.jump_if(BPF_JNE, A::r1, 0, unknown);
     a_.load(BPF_W, A::r1, A::r0, offsetof(ModuleValue, first));
     store_walk(offsetof(Walk, first), A::r1);
     a_.load(BPF_W, A::r1, A::r0, offsetof(ModuleValue, end));
     store_walk(offsetof(Walk, end), A::r1);
     a_.load(BPF_W, A::r1, A::r0, offsetof(ModuleValue, chunk));
     a_.store(BPF_W, A::r10, key_at, A::r1);
+    a_.load(BPF_DW, A::r1, A::r0, offsetof(ModuleValue, word));
+    store_walk(offsetof(Walk, wanted), A::r1);
+    a_.load(BPF_DW, A::r3, A::r0, offsetof(ModuleValue, told_by));
+    walk_address(A::r1, offsetof(Walk, word));
+    a_.move(A::r2, word);
+    a_.call(BPF_FUNC_probe_read_user);
+    // Of a page that is not in memory nobody knows. One jump for both: verifiers have a limit of them.
+    a_.shift_right(A::r0, 63);
+    a_.add(A::r0, -1); // all bits: it was read
+    load_walk(A::r1, offsetof(Walk, word));
+    load_walk(A::r2, offsetof(Walk, wanted));
+    a_.alu(BPF_XOR, A::r1, A::r2);
+    a_.alu(BPF_AND, A::r1, A::r0);
+    load_walk(A::r2, offsetof(Walk, offset));
+    a_.shift_right(A::r2, 32);
+    a_.alu(BPF_OR, A::r1, A::r2);
+    a_.jump_if(BPF_JNE, A::r1, 0, unknown);
     a_.map(A::r1, context_.unwinder->chunks().fd());
     own_address(A::r2, key_at);
     a_.call(BPF_FUNC_map_lookup_elem);

@@ -7,6 +7,10 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <elf.h>
+#include <iterator>
 #include <sys/mman.h>
 #include <utility>
 
@@ -51,6 +55,33 @@ KernelRow kernel_row(const UnwindRow& row)
         break;
     }
     return made;
+}
+
+// A word of the build id, if the file has one at its beginning, as linkers put it; else where the file's section headers are. A library may be
+// unmapped, and another one mapped there, before anybody looks.
+ModuleValue what_tells(ProcessView& view, uint64_t module)
+{
+    constexpr size_t page = 4096;
+    const std::vector<Mapping>& mappings = view.mappings();
+    const Mapping* const code = mapping_at(mappings, module);
+    const Mapping* first = code;
+    for (const Mapping& each : mappings)
+        if (code && each.start <= code->start && each.offset == 0 && each.inode == code->inode
+            && each.device == code->device)
+            first = &each; // of several, the nearest
+    if (!first || first->offset != 0)
+        return {};
+    const std::vector<std::byte> bytes = view.read(first->start, page);
+    constexpr unsigned char note[] = {4, 0, 0, 0, 20, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0}; // NT_GNU_BUILD_ID, SHA-1
+    const auto begin = reinterpret_cast<const unsigned char*>(bytes.data()), end = begin + bytes.size();
+    const auto* const found = std::search(begin, end, std::begin(note), std::end(note));
+    const size_t at = found != end ? size_t(found - begin) + sizeof note : offsetof(Elf64_Ehdr, e_shoff);
+    ModuleValue told;
+    if (at + sizeof told.word > bytes.size())
+        return told;
+    told.told_by = first->start + at;
+    std::memcpy(&told.word, bytes.data() + at, sizeof told.word);
+    return told;
 }
 
 } // namespace
@@ -189,16 +220,20 @@ const std::vector<Unwinder::Part>& Unwinder::parts_of(const CodeOfProcess::Piece
     return found->second;
 }
 
-void Unwinder::write(const Space& space, const Module& module, bool is_there)
+void Unwinder::write(const Space& space, const Module& module, const ModuleValue* value)
 {
     const std::vector<UnwindRow>& rows = module.code->rows;
     for (const Part& part : parts_of(module.code)) {
         const uint64_t begin = module.base + rows[part.from].start,
                        end = part.to == rows.size() ? module.end : module.base + rows[part.to].start;
-        const ModuleValue value{module.base, part.chunk, part.first, part.first + uint32_t(part.to - part.from)};
+        ModuleValue made = value ? *value : ModuleValue();
+        made.base = module.base;
+        made.chunk = part.chunk;
+        made.first = part.first;
+        made.end = part.first + uint32_t(part.to - part.from);
         each_key(space.number, std::max(begin, module.start), std::min(end, module.end), [&](const ModuleKey& key) {
-            if (is_there)
-                modules_.update(&key, &value);
+            if (value)
+                modules_.update(&key, &made);
             else
                 modules_.erase(&key);
         });
@@ -208,7 +243,7 @@ void Unwinder::write(const Space& space, const Module& module, bool is_there)
 void Unwinder::clear(const Space& space)
 {
     for (const Module& module : space.modules)
-        write(space, module, false);
+        write(space, module, nullptr);
 }
 
 void Unwinder::look(ProcessView& view, CodeOfProcess& code)
@@ -230,10 +265,12 @@ void Unwinder::look(ProcessView& view, CodeOfProcess& code)
     };
     for (const Module& module : space.modules)
         if (!has(now, module))
-            write(space, module, false);
+            write(space, module, nullptr);
     for (const Module& module : now)
-        if (!has(space.modules, module))
-            write(space, module, true);
+        if (!has(space.modules, module)) {
+            const ModuleValue told = what_tells(view, module.start);
+            write(space, module, &told);
+        }
     space.modules = now;
 }
 

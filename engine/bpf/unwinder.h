@@ -39,6 +39,8 @@ struct ModuleValue {
     uint32_t chunk = 0; ///< and in it the rows, which are in order:
     uint32_t first = 0, end = 0;
     uint32_t unused = 0;
+    /// A word that tells the file from another that was mapped there since: its runtime address, and what is there.
+    uint64_t told_by = 0, word = 0;
 };
 
 /// A row as programs have it: the caller's stack pointer and what it returns to are found in the same steps for all kinds of rows, since
@@ -102,7 +104,8 @@ private:
     };
     const std::vector<Part>& parts_of(const CodeOfProcess::Piece& code);
     bool open_chunk();
-    void write(const Space& space, const Module& module, bool is_there);
+    /// @param value  with told_by and word; nullptr: takes it away
+    void write(const Space& space, const Module& module, const ModuleValue* value);
     void clear(const Space& space);
     void attach_programs();
 

@@ -246,6 +246,24 @@ else # the tool has to look first
     wait $tracer || fail "a library that comes later: $? $(cat err)"
     exec 3>&- 5<&-
     wait "$pid"
+    # One in the place of another, too fast for the tool: cut, and never unwound by the other's rows. Names may be the other's.
+    trace --folded -e "$HIT { @[ustack(dwarf)] = count(); @n = count(); }" -- ./app library 2000
+    python3 - <<'END_OF_PYTHON' || fail "libraries in one place: $(cat out)"
+import re
+text = open("out").read()
+whole = cut = 0
+for stack, count in re.findall(r"^([^@ ]+) (\d+)$", text, re.M):
+    calls = stack.split(";")
+    if "main" in calls:
+        below = calls[calls.index("main") + 1:]
+        assert len(below) == 4 and below[0] == "library" and below[-1] == "leaf", stack
+        whole += int(count)
+    else:
+        assert len(calls) in (2, 3) and calls[-1] == "leaf", stack # 3: the tool looked just then
+        cut += int(count)
+told = re.search(r"; cut (\d+)", text)
+assert whole + cut == 2000 and "@n: 2000" in text and cut == int(told[1] if told else 0), (whole, cut, told)
+END_OF_PYTHON
     # Programs that others execute: what was not seen in time is cut, and nothing is taken for the program before.
     trace --follow --folded -e "$HIT { @[ustack(dwarf)] = count(); @n = count(); }" -- ./app execute 20
     python3 - <<'END_OF_PYTHON' || fail "programs that are executed: $(cat out)"
