@@ -272,11 +272,10 @@ text = open("out").read()
 whole = cut = 0
 for stack, count in re.findall(r"^([^@ ]+) (\d+)$", text, re.M):
     calls = stack.split(";")
-    if "main" in calls:
-        assert calls[-2:] == ["plain", "leaf"], stack
+    assert len(calls) == 1 or calls[-2:] == ["plain", "leaf"], stack
+    if calls[0] == "_start":
         whole += int(count)
-    else:
-        assert len(calls) == 1, stack
+    else: # of a program that was seen before its C library was, some frames are there
         cut += int(count)
 told = re.search(r"; cut (\d+)", text)
 assert whole + cut == 140 and "@n: 140" in text and cut == int(told[1] if told else 0), (whole, cut, told)
