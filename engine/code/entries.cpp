@@ -20,7 +20,7 @@
 // full size.
 //
 // On arm64 other threads see stores in any order. So a tag is stored after the keys and values that it stands for
-// (store_ordered, exchange), and those are loaded after the tag (load_ordered).
+// (store_ordered, exchange), and those are loaded after the tag (load_ordered). tests/long/litmus has these algorithms for herd7.
 //
 // None of these changes Role::block or Role::recorded. Keys are in the caller's frame from its start, the chunk is Role::table.
 #include "code/compiler.h"

@@ -109,8 +109,9 @@ protected:
     virtual void store_ordered(Word to, Role from) = 0;  ///< earlier stores are seen before it
     virtual void order_loads() = 0;                      ///< no load behind it is done before it
     virtual void jump_if_empty(Word word, Label to) = 0; ///< jumps on 0; later loads are done after this one
-    /// The word becomes `to` if it is Role::result, all at once and ordered both ways. Else Role::result becomes what is there, and that
-    /// is where `otherwise` is jumped to; without a label it goes on. `shared` false: only this thread and its signal handlers change it.
+    /// The word becomes `to` if it is Role::result, all at once. Else Role::result becomes what is there, and that is where `otherwise` is
+    /// jumped to; without a label it goes on. Earlier stores are seen before it, later loads and stores are done after it has read; where an
+    /// arm64 has no casal, others may see such a store before they see this one (tests/long/litmus). `shared` false: only this thread and its signal handlers change it.
     virtual void exchange(Word word, Role to, bool shared, std::optional<Label> otherwise = {}) = 0;
     virtual void add_atomically(Word word, int64_t number) = 0; ///< where all threads add
 

@@ -17,6 +17,7 @@
 #   *links         compilers, linkers, LTO, section collection
 #   *packages      Debian's, RPM's and Conan's
 #   *static        the static file, built twice, in roots of distributions
+#    litmus        the algorithms of stubs on arm64's memory model, by herd7
 #    page          what others wrote of the page of `fastsdt-trace report`, made again from npm: the same bytes
 #    otlp          spans of `export`, by the reader of OpenTelemetry's collector
 #    bpftrace      bpftrace's own tests on the user engine
@@ -62,6 +63,7 @@ part() {
     packages) scripts/package.sh "$@" ;;
     static) packaging/static.sh --twice --roots "$@" ;;
     otlp) tests/long/otlp.sh ;;
+    litmus) tests/long/litmus.sh ;;
     page) tools/fastsdt-trace/page/parts/make.sh --check ;;
     bpftrace) $here/bpftrace-tests.py "$@" ;;
     programs) $here/real-programs.sh "${@:-tcl}" ;;
