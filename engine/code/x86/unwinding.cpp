@@ -54,7 +54,7 @@ void Compiler::control_block(Role to, Label none)
     jump_if(Is::unlike, to, Word{to, 0}, none);
 }
 
-// The same where it need not be a frame. Changes rax.
+// unless_readable(), where it need not be a frame. Changes rax.
 void Compiler::unless_on_stack(Role role, Label outside)
 {
     as_.emit(ZYDIS_MNEMONIC_CMP, {Part{reg(role)}, Part{lowest}});
@@ -64,7 +64,7 @@ void Compiler::unless_on_stack(Role role, Label outside)
     unless_readable(role, outside);
 }
 
-// The same by tables. What `place` begins with is on top of the stack.
+// walk_frames() by tables. What `place` begins with is on top of the stack.
 void Compiler::walk_rows(const Visit& visit)
 {
     const auto loop = as_.label(), end = as_.label();
