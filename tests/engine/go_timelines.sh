@@ -113,6 +113,11 @@ END
 status=0
 fastsdt-trace functions --functions main.pass -- sh -c './goes 5; true' >out 2>err || status=$?
 expect "a program that nothing names" "$status $(grep -c 'paired by thread' err)" "1 1"
+status=0
+fastsdt-trace latency main.pass -- sh -c './goes 5; true' >out 2>err || status=$?
+expect "latency of a program that nothing names" "$status $(grep -c 'paired by thread' err)" "1 1"
+fastsdt-trace latency main.pass -- ./goes 5 >out 2>err || fail "latency: $(cat err)"
+expect "latency of one that is named" "$(grep -c 'paired by thread' err)" 0
 fastsdt-trace functions --functions main.pass -- env A=1 ./goes 5 >out 2>err || fail "behind env: $(cat err)"
 expect "behind env ($(cat err))" "$(awk '$NF == "main.pass" { print $1 }' out) $(grep -c 'paired by thread' err)" "41 0"
 

@@ -675,9 +675,12 @@ void check_options(Options& options, const Given& given)
     check_places(options, given);
     if (is_latency) {
         options.text = latency_script(given.places, options);
+        options.pairs_by_thread = options.text.find("[tid]") != std::string::npos;
         options.name = "latency";
     } else if (is_top) {
-        options.text = top_script(*options.top, call_key({}, options));
+        const std::string key = call_key({}, options);
+        options.text = top_script(*options.top, key);
+        options.pairs_by_thread = key == "tid";
         options.name = "top";
     } else if (is_generated) {
         options.text = timeline_script(*options.timeline);

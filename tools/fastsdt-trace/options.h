@@ -86,6 +86,7 @@ struct Options {
     enum class Stage { none, ast, ir, code } stage = Stage::none; ///< -d: what to print of the script, instead of a run
     bool dry = false, json = false, folded = false;
     std::string pprof;               ///< --pprof: the file
+    bool pairs_by_thread = false;    ///< latency, top: the script's key is tid
     bool is_newer = false;           ///< print as bpftrace does since 0.21, where that differs from 0.17
     bool warns = true;               ///< warnf() and warnings about the script
     bool unsafe = false;             ///< system() may run commands, and signal() may send signals
@@ -139,6 +140,10 @@ void complete_selection(Selection& selection, const std::vector<std::string>& us
 /// By what a script knows who calls: a thread, or a goroutine of a Go program, which goes on on another thread when it has waited, and whose register
 /// for itself stays. @param file  empty: the program that is traced
 std::string call_key(const std::string& file, const Options& options);
+/// What is said where that was "tid", and the program turned out to be Go.
+inline constexpr const char* go_by_thread =
+    "calls of Go functions are paired by thread, which is wrong where a goroutine goes on on another: name the "
+    "program's file, as --exe FILE, -p PID or in FILE:FUNCTION";
 /// @param file  empty: the program that is traced
 bool is_go(const std::string& file, const Options& options);
 /// Whether the script may have functions of Go, by the files that it and the options name.

@@ -583,8 +583,7 @@ void Recorder::finish(std::ostream& out)
                              plural(count, "exit was", "exits were")));
     }
     if (unpaired_)
-        say("calls of Go functions are paired by thread, which is wrong where a goroutine goes on on another: name the "
-            "program's file, as --exe FILE, -p PID or in FILE:FUNCTION");
+        say(go_by_thread);
     if (left_out_)
         say(fmt::format(
             "{} left out: there are more threads and goroutines than {}, or the process wrote over what it recorded",

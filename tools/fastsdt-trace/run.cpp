@@ -154,10 +154,19 @@ private:
                          ends ? "" : "; Ctrl-C ends"));
     }
 
+    bool pairs_go_by_thread() const
+    {
+        for (size_t i = 0; options_.pairs_by_thread && i < shared_.names.names().size(); ++i)
+            if (const engine::Site* const site = shared_.names.site(i); site && site->go)
+                return true;
+        return false;
+    }
+
     bool is_whole(const Summary& last) const
     {
-        return last.complete() && processes_.whole() && !is_error(script_, processes_.unmatched())
-            && (!recorder_ || recorder_->whole()) && !MappedFile::was_shortened();
+        return last.complete() && !pairs_go_by_thread() && processes_.whole()
+            && !is_error(script_, processes_.unmatched()) && (!recorder_ || recorder_->whole())
+            && !MappedFile::was_shortened();
     }
 
     // Sentences on what a report cannot have.
@@ -219,6 +228,8 @@ private:
             say(fmt::format("{} process{} ended before {} could be traced: all {} hits are missing", last.missed,
                             last.missed == 1 ? "" : "es", last.missed == 1 ? "it" : "they",
                             last.missed == 1 ? "its" : "their"));
+        if (pairs_go_by_thread())
+            say(go_by_thread);
         for (const std::string& refused : processes_.refused_names())
             say(refused);
         if (MappedFile::was_shortened())
