@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <limits>
+#include <mutex>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -37,6 +38,7 @@ struct fastsdt_trace_maps {
     std::optional<fastsdt::engine::Script> profiled; ///< for a profile, if one can be made
     fastsdt::engine::ProfileTimes times;
     std::string comment, profile;
+    std::mutex making_profile; ///< the same maps may be asked by several threads
 };
 
 struct fastsdt_trace_events {
@@ -368,6 +370,7 @@ const void* fastsdt_trace_maps_pprof(fastsdt_trace_maps* maps, size_t* size, fas
                 FASTSDT_TRACE_MISUSE,
                 "a profile is of counts and sums by stack, @[ustack] = count(), of a script that was attached "
                 "with FASTSDT_TRACE_ADDRESSES and says of no stack how it looks");
+        const std::lock_guard lock(maps->making_profile);
         if (maps->profile.empty())
             maps->profile = fastsdt::engine::profile_of(
                 *maps->profiled, maps->read,

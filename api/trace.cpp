@@ -516,6 +516,8 @@ int fastsdt_trace_update(fastsdt_trace_attachment* attachment, fastsdt_trace_err
         const Work work(*attachment->trace);
         attachment->session->match_again();
         arm(*attachment);
+        if (attachment->follow && attachment->session->is_to_be_watched()) // what came may be the first that has to be
+            attachment->trace->watch();
         return 0;
     });
 }

@@ -320,7 +320,7 @@ uint64_t fastsdt_trace_events_lost(const fastsdt_trace_events* events);
 void fastsdt_trace_events_free(fastsdt_trace_events* events);
 /* For poll() and event loops: readable from some milliseconds after an event was recorded until fastsdt_trace_events_read(). It is the library's:
  * do not read, write or close it; it is closed with the attachment. From now on a thread of the library looks for events 100 to 1000 times a
- * second, since a traced thread could tell only by a system call, and keeps up to 65,536 of them. The same each time. -1: an error. */
+ * second, since a traced thread could tell only by a system call, and keeps up to 65,536 of them. Of the end of the process it says nothing: poll a pidfd beside it. The same each time. -1: an error. */
 int fastsdt_trace_events_descriptor(fastsdt_trace_attachment* attachment, fastsdt_trace_error* error);
 
 #ifdef __GNUC__

@@ -128,6 +128,19 @@ class Map(Dict[Key, Value]):
         return pandas.DataFrame(rows)
 
 
+class Read:
+    """What the library has read, until nobody has this any more. A copy of maps has the same; what is pickled has none."""
+
+    def __init__(self, api: Library, handle: int) -> None:
+        self.api, self.handle = api, handle
+
+    def __deepcopy__(self, memo: Dict[int, Any]) -> "Read":
+        return self
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return type(None), ()
+
+
 class Maps(Dict[str, Union[Map, Value, None]]):
     """The maps of a script by their names, as they were when they were read, and what they lack.
     A map without keys is its one value. Before its first hit a count or sum is 0, a histogram empty, and what has no such value None."""
@@ -143,14 +156,14 @@ class Maps(Dict[str, Union[Map, Value, None]]):
         self.lost = 0     #: events that found no room
         self.late = 0     #: sites that are armed, but were not whenever they were looked at
         self.ended = False  #: the process has; sites are as they were when they were last looked at
-        self._read: Optional[Tuple[Library, int]] = None  # if a profile can be made of it
+        self._read: Optional[Read] = None  # if a profile can be made of it
 
     def to_pprof(self) -> bytes:
         """Counts and sums by one stack as a profile that `go tool pprof`, Pyroscope, Grafana and speedscope read: the contents of a file
         NAME.pb.gz. Each such map is a type of sample, and its other keys are labels."""
         if self._read is None:
             raise MisuseError("a profile is of counts and sums by stack, @[ustack] = count(): the script has none")
-        api, handle = self._read
+        api, handle = self._read.api, self._read.handle
         size = ctypes.c_size_t()
         return gzip.compress(ctypes.string_at(api.maps_pprof(handle, byref(size)), size.value))
 
@@ -243,7 +256,8 @@ def word_of(value: ValueStruct, kind: int) -> Word:
 def read_maps(api: Library, handle: int) -> Maps:
     """@param handle  of fastsdt_trace_maps_read(), which is freed with what is returned, or now"""
     maps = Maps()
-    freed = weakref.finalize(maps, api.maps_free, handle)
+    read = Read(api, handle)
+    freed = weakref.finalize(read, api.maps_free, handle)
     low, high = c_int64(), c_int64()
     for m in range(api.maps_count(handle)):
         told = api.maps_get(handle, m).contents
@@ -268,7 +282,7 @@ def read_maps(api: Library, handle: int) -> Maps:
 
         kinds = [api.maps_key_kind(handle, m, k) for k in range(told.keys)]
         if any(VALUE_KINDS.get(key) == "stack" for key in kinds):
-            maps._read = api, handle
+            maps._read = read
         entries = [api.maps_entry(handle, m, e).contents for e in range(told.entries)]
         maps.kinds[name] = kind
         if told.keys == 0:

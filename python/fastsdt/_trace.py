@@ -55,6 +55,10 @@ class _Process:
         poll.register(self._descriptor, select.POLLIN)
         return bool(poll.poll(0))
 
+    def register(self, poll: select.poll) -> None:
+        if self._descriptor >= 0:
+            poll.register(self._descriptor, select.POLLIN)
+
     def __del__(self) -> None:
         if getattr(self, "_descriptor", -1) >= 0:
             os.close(self._descriptor)
@@ -154,12 +158,14 @@ class Trace:
             return number
 
     def wait(self, timeout: Optional[float] = None) -> bool:
-        """Until events() has some. False: there were none for so many seconds."""
+        """Until events() has some. False: there were none for so many seconds, or the process has ended and there are no more."""
         if self._last_events:  # kept by .maps
             return True
         poll = select.poll()
         poll.register(self.fileno(), select.POLLIN)
-        return bool(poll.poll(None if timeout is None else timeout * 1000))
+        self._process.register(poll)
+        ready = dict(poll.poll(None if timeout is None else timeout * 1000))
+        return self.fileno() in ready
 
     def clear(self, name: Optional[str] = None) -> None:
         """Empties the map of this name, or all of them, while the process goes on."""

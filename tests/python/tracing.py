@@ -1,7 +1,10 @@
 """Tracing this process and another one. Every expected figure is worked out from what the programs do, or bpftrace's; run by package.sh."""
+import copy
 import ctypes
 import gc
+import gzip
 import os
+import pickle
 import select
 import subprocess
 import sys
@@ -186,8 +189,16 @@ if os.uname().machine == "x86_64":
     with fastsdt.trace(f"uprobe:{program}:work {{ @ = count(); }}", pid=plain.pid, move=False) as t:
         same("nothing is moved", (t.sites, t.complete), ([], False))
     refused("a small buffer", fastsdt.MisuseError, "4 KiB to 1 GiB", lambda: fastsdt.trace(script, pid=plain.pid, buffer=5))
-    plain.stdin.close()
-    same("its end", plain.wait(), 0)
+    copied, pickled = copy.deepcopy(maps), pickle.loads(pickle.dumps(maps))
+    del maps
+    gc.collect()
+    same("a copy of maps", gzip.decompress(copied.to_pprof()) == gzip.decompress(Path("profile.pb.gz").read_bytes()), True)
+    refused("a profile of what was pickled", fastsdt.MisuseError, "by stack", pickled.to_pprof)
+    with fastsdt.trace(script, pid=plain.pid) as t:
+        t.fileno()
+        plain.stdin.close()
+        same("its end", plain.wait(), 0)
+        same("nothing comes any more", t.wait(), False)
     plain.stdout.close()
     with fastsdt.trace("uprobe:*:order_of_shop { @ = count(); }") as t:
         same("none of that name", t.sites, [])
