@@ -57,30 +57,22 @@ KernelRow kernel_row(const UnwindRow& row)
     return made;
 }
 
-// A word of the build id, if the file has one at its beginning, as linkers put it; else where the file's section headers are. A library may be
-// unmapped, and another one mapped there, before anybody looks.
-ModuleValue what_tells(ProcessView& view, uint64_t module)
+// A library may be unmapped, and another one mapped there, before anybody looks. So the word is of the file that the rows are of, and stubs
+// look whether it is there.
+ModuleValue what_tells(ProcessView& view, const CodeOfProcess::Module& module)
 {
-    constexpr size_t page = 4096;
     const std::vector<Mapping>& mappings = view.mappings();
-    const Mapping* const code = mapping_at(mappings, module);
+    const Mapping* const code = mapping_at(mappings, module.start);
     const Mapping* first = code;
     for (const Mapping& each : mappings)
         if (code && each.start <= code->start && each.offset == 0 && each.inode == code->inode
             && each.device == code->device)
             first = &each; // of several, the nearest
-    if (!first || first->offset != 0)
+    if (!first || first->offset != 0 || module.code->mark.at == 0)
         return {};
-    const std::vector<std::byte> bytes = view.read(first->start, page);
-    constexpr unsigned char note[] = {4, 0, 0, 0, 20, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0}; // NT_GNU_BUILD_ID, SHA-1
-    const auto begin = reinterpret_cast<const unsigned char*>(bytes.data()), end = begin + bytes.size();
-    const auto* const found = std::search(begin, end, std::begin(note), std::end(note));
-    const size_t at = found != end ? size_t(found - begin) + sizeof note : offsetof(Elf64_Ehdr, e_shoff);
     ModuleValue told;
-    if (at + sizeof told.word > bytes.size())
-        return told;
-    told.told_by = first->start + at;
-    std::memcpy(&told.word, bytes.data() + at, sizeof told.word);
+    told.told_by = first->start + module.code->mark.at;
+    told.word = module.code->mark.word;
     return told;
 }
 
@@ -268,7 +260,7 @@ void Unwinder::look(ProcessView& view, CodeOfProcess& code)
             write(space, module, nullptr);
     for (const Module& module : now)
         if (!has(space.modules, module)) {
-            const ModuleValue told = what_tells(view, module.start);
+            const ModuleValue told = what_tells(view, module);
             write(space, module, &told);
         }
     space.modules = now;

@@ -93,6 +93,20 @@ std::vector<UnwindRow> rows_of(const Frames& frames, const Segment& segment, uin
     return rows;
 }
 
+CodeOfProcess::Mark mark_of(const Image& image)
+{
+    constexpr size_t page = 4096;
+    constexpr unsigned char note[] = {4, 0, 0, 0, 20, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0}; // NT_GNU_BUILD_ID, SHA-1
+    const auto bytes = image.file().first(std::min(image.file().size(), page));
+    const auto found = std::search(bytes.begin(), bytes.end(), std::begin(note), std::end(note),
+                                   [](std::byte a, unsigned char b) { return a == std::byte(b); });
+    const size_t at =
+        found != bytes.end() ? size_t(found - bytes.begin()) + sizeof note : offsetof(Elf64_Ehdr, e_shoff);
+    if (at + word > bytes.size())
+        return {};
+    return {at, load(&bytes[at], word, false)};
+}
+
 } // namespace
 
 size_t CodeOfProcess::rows() const
@@ -109,7 +123,9 @@ CodeOfProcess::CodeOfFile CodeOfProcess::read(const Descriptor& file)
     // A file that is written anew has another time or another number.
     using Key = std::tuple<dev_t, ino_t, off_t, time_t, long>;
     static std::mutex mutex;
-    static std::map<Key, std::weak_ptr<const std::vector<FileCode>>> all;
+    static auto& all =
+        *new std::map<Key,
+                      std::weak_ptr<const std::vector<FileCode>>>; // never freed: a thread may look until the very end
     struct stat status{};
     if (!file || fstat(file.get(), &status) != 0)
         return std::make_shared<const std::vector<FileCode>>();
@@ -125,7 +141,8 @@ CodeOfProcess::CodeOfFile CodeOfProcess::read(const Descriptor& file)
         const uint64_t entry = load(&image.file()[offsetof(Elf64_Ehdr, e_entry)], 8, false);
         for (const Segment& segment : image.segments())
             if (segment.executable)
-                pieces->push_back({segment.offset.value, segment.file_size, rows_of(frames, segment, entry)});
+                pieces->push_back(
+                    {segment.offset.value, segment.file_size, rows_of(frames, segment, entry), mark_of(image)});
     });
     known = pieces;
     return pieces;

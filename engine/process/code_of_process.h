@@ -17,10 +17,16 @@ namespace fastsdt::engine {
 /// The code of a process, with rows. A file is read once for all processes that map it, and kept while somebody has it.
 class CodeOfProcess {
 public:
+    /// Eight bytes on the first page of a file by which it is told from another in its place: of the build id, if linkers put it there, else
+    /// where the section headers are.
+    struct Mark {
+        uint64_t at = 0, word = 0; ///< `at` 0: there are none
+    };
     /// Executable code of a file that is loaded as one piece.
     struct FileCode {
         uint64_t offset = 0, size = 0; ///< in the file
         std::vector<UnwindRow> rows;
+        Mark mark;
     };
     using Piece = std::shared_ptr<const FileCode>;
     /// Runtime addresses.
