@@ -129,6 +129,13 @@ await '[ "$(metric fastsdt_otlp_undelivered_total | cut -d. -f1)" -ge 2 ]'
 expect "said once" "$(grep -c "are not delivered" log)" 1
 answer
 await 'grep -q "the metrics are delivered again" log'
+# A configuration that is refused changes nothing, not even where the service listens.
+cp config.json former.json
+sed "s|\"listen\": \"127.0.0.1:0\"|\"listen\": \"127.0.0.1:$(cat free)\"|; s|$url|ftp://nowhere|" former.json >config.json
+kill -HUP $service
+await 'grep -q "the former configuration stays" log'
+[ "$(metric fastsdt_otlp_undelivered_total | cut -d. -f1)" -ge 2 ] || fail "it does not listen where it did: $(cat log)"
+cp former.json config.json
 hit 25 # the last ones are sent when the service ends
 echo quit >&8
 wait $app

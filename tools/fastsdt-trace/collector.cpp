@@ -118,6 +118,7 @@ Collector::Collector(const std::string& url) : state_(std::make_unique<State>())
         throw std::bad_alloc();
     CURL* const curl = state_->curl;
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L); // waits for no name server that is silent
     curl_easy_setopt(curl, CURLOPT_TIMEOUT, most_seconds);
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, most_seconds_to_connect);
     curl_easy_setopt(curl, CURLOPT_USERAGENT, "fastsdt-trace/" FASTSDT_VERSION_STRING);

@@ -42,7 +42,8 @@ void Pusher::finish(std::string json)
     constexpr auto most = std::chrono::seconds(2);
     push(std::move(json));
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, most, [this] { return !waiting_ && !busy_; });
+    if (!changed_.wait_for(lock, most, [this] { return !waiting_ && !busy_; }))
+        undelivered_ += waiting_.has_value() + busy_;
 }
 
 uint64_t Pusher::undelivered()

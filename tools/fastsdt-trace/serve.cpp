@@ -298,17 +298,20 @@ private:
             }
         }
         refuse_equal_names(all);
-        if (!http_ || config.address != config_.address || config.port != config_.port) {
-            auto http = std::make_unique<Http>(config.address, config.port, [this](Format f) { return scrape(f); });
-            http_ = std::move(http);
-        }
         std::unique_ptr<Pusher> pusher;
         const bool same_collector = config.otlp == config_.otlp;
         if (!same_collector && !config.otlp.empty())
             pusher = std::make_unique<Pusher>(config.otlp);
+        std::unique_ptr<Http> http;
+        if (!http_ || config.address != config_.address || config.port != config_.port)
+            http = std::make_unique<Http>(config.address, config.port, [this](Format f) { return scrape(f); });
         // From here on nothing is refused.
+        if (http)
+            http_ = std::move(http);
         if (!same_collector)
             pusher_ = std::move(pusher);
+        if (!same_collector || config.otlp_period != config_.otlp_period)
+            next_push_ = {};
         for (size_t i = 0; i < config.scripts.size(); ++i)
             if (!fresh[i]) {
                 const auto kept = kept_for(config.scripts[i]);
