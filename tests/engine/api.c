@@ -780,6 +780,27 @@ static void plain_program(const char* program, const char* profile)
     WANT(fastsdt_trace_close(trace, &error) == 0);
 }
 
+/* What fastsdt_trace_update() arms first is watched as what was there at the beginning: a handler may see no stub's address. */
+static void late(const char* program)
+{
+    char reason[200];
+    pid_t child = start_plain(program);
+    fastsdt_trace* trace = fastsdt_trace_open(child, &error);
+    fastsdt_trace_attachment* a = fastsdt_trace_attach(trace, "uprobe:*/libplain.so:reads { @ = count(); }", &error);
+    int status;
+
+    WANT(a && site_count(a, 0) == 0 && site_count(a, 1) == 0);
+    tell_plain("load\n");
+    WANT(fastsdt_trace_update(a, &error) == 0 && only_site(a, reason).armed);
+    tell_plain("handle\n");
+    while (only_site(a, reason).armed)
+        continue;
+    WANT(only_site(a, reason).state == FASTSDT_TRACE_SITE_HANDLES_FAULTS);
+    WANT(fastsdt_trace_close(trace, &error) == 0);
+    close(to_plain[1]);
+    WANT(waitpid(child, &status, 0) == child && status == 0);
+}
+
 /* In this process too. */
 static void descriptor(void)
 {
@@ -831,6 +852,8 @@ int main(int argc, char** argv)
         descriptor();
     else if (!strcmp(what, "plain") && argc > 3)
         plain_program(argv[2], argv[3]);
+    else if (!strcmp(what, "late") && argc > 2)
+        late(argv[2]);
     else if (!strcmp(what, "texts"))
         texts();
     else if (!strcmp(what, "loop") && argc > 2)

@@ -108,5 +108,7 @@ for ((i = 0; i < 1000; ++i)); do sum=$((sum + 3 * (i % 4) + i % 4 + 1 + i)); don
 expect "functions of a program without probes" "$(cat out)" "$sum
 was armed until the process handled SIGSEGV or SIGBUS, and its code accesses memory
 has no nop10, and only another process can move its instructions"
+gcc -O2 -fno-omit-frame-pointer -fPIC -shared "$FASTSDT_SOURCE/tests/engine/plain.c" -o libplain.so
+run late "$PWD/plain"
 ! have go || ! go tool pprof -raw profile.pb >raw 2>errors ||
     expect "the profile" "$(sed -n '/^Samples:/{n;p}' raw) $(grep -c " work $PWD" raw)" "hits/count[dflt] 0"

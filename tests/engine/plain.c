@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Built without fastsdt. For each line "go" it does its work a thousand times and answers "did"; "handle": from then on it handles SIGSEGV.
+ * Built without fastsdt. For each line "go" it does its work a thousand times and answers "did"; "handle": from then on it handles SIGSEGV;
+ * "load": it loads ./libplain.so, which is this file too.
  */
+#include <dlfcn.h>
 #include <signal.h>
 #include <stdio.h>
 
@@ -29,6 +31,8 @@ int main(void)
     while (fgets(line, sizeof line, stdin)) {
         if (line[0] == 'h')
             signal(SIGSEGV, ignores);
+        else if (line[0] == 'l')
+            dlopen("./libplain.so", RTLD_NOW);
         else
             for (i = 0; i < 1000; ++i)
                 sum += work(i);
