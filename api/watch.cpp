@@ -87,15 +87,21 @@ void Watch::run()
     while (!stopping_) {
         wanted_ = false;
         std::optional<std::chrono::steady_clock::duration> next;
+        bool ended = false;
         lock.unlock();
         {
             Looking& here = looking();
             const std::shared_lock one(here.one);
-            if (here.ended)
-                return;
-            next = look_();
+            if (!here.ended)
+                next = look_();
+            ended = here.ended;
         }
         lock.lock();
+        if (ended) { // nobody joins it any more, but for one who waits already
+            if (!stopping_)
+                thread_.detach();
+            return;
+        }
         const auto is_due = [this] { return stopping_ || wanted_; };
         if (next)
             changed_.wait_for(lock, *next, is_due);
