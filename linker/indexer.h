@@ -34,7 +34,8 @@ struct IndexResult {
 };
 
 /// Makes notes of the records that stand in the code of a linked ELF file (Go's), merges its SITE, ENTRY and EXIT notes into one INDEX note, drops
-/// the notes whose code the linker dropped, and verifies the result against the original. Throws Unusable, which does not name the file; `file` is never modified.
+/// the notes whose code the linker dropped, and verifies the result against the original. Throws Unusable, which does not name the file;
+/// `file` is never modified.
 IndexResult index_notes(std::span<const std::byte> file);
 
 } // namespace fastsdt

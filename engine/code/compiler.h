@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The stub compiler, inside: the part that all architectures share. It says in which order a stub does things:
-// compiler.cpp has the stub and its clauses, slots.cpp, entries.cpp, routines.cpp, reads.cpp and stacks.cpp what stubs call, operations.cpp and updates.cpp a program's
-// operations (ir/ir.h) by its plan. The virtual functions emit the instructions; code/x86/compiler.h and code/arm64/compiler.h declare the
-// classes that implement them.
+// compiler.cpp has the stub and its clauses; slots.cpp, entries.cpp, routines.cpp, reads.cpp and stacks.cpp what stubs call; operations.cpp and
+// updates.cpp a program's operations (ir/ir.h) by its plan. The virtual functions emit the instructions; code/x86/compiler.h and
+// code/arm64/compiler.h declare the classes that implement them.
 //
 // Frame, from the stack pointer up:
 //     keys | a string to be assigned, or the Hit for a function | words of the plan | what the architecture saves of the program
@@ -43,13 +43,13 @@ protected:
     virtual bool unwinds() const = 0; ///< has what follows
     virtual void unwind_routine() = 0;
     using Visit = std::function<void()>;
-    virtual void
-    walk_rows(const Visit& visit) = 0; ///< walk_frames() by tables. What Role::place begins with is on top of the stack
+    /// walk_frames() by tables. What Role::place begins with is on top of the stack
+    virtual void walk_rows(const Visit& visit) = 0;
     /// Where a walk begins: the program's stack pointer, frame pointer, and so on, as stack_routine() has them.
     virtual void begin_stack(bool by_rows) = 0;
-    virtual void control_block(Role to,
-                               Label none) = 0; ///< the address that is the thread pointer, of memory that is there
-    virtual size_t return_address() const = 0;  ///< bytes of the stack that a call of a routine takes
+    /// The address that is the thread pointer, of memory that is there
+    virtual void control_block(Role to, Label none) = 0;
+    virtual size_t return_address() const = 0; ///< bytes of the stack that a call of a routine takes
     /// The thread's number is not where routines take it from: to Role::second and Role::block as acquire_routine() has them.
     virtual void ask_for_thread() {}
     /// Behind begin(), the key is Role::result. To Role::kept: the key. Keeps what a stub does not save for it.
@@ -150,6 +150,7 @@ protected:
     void find_lasting(Label none);
     void ask_for_calls(Label forbidden);
     void heed_filter(Label nothing, Label forbidden);
+    void end_unread(Label unread, Role answer);
     void text_routine();
     void end_text(Label read);
     void word_routine();

@@ -8,6 +8,7 @@
 //     static constexpr size_t red_zone;      bytes below the stack pointer that are the program's
 //     static constexpr size_t of_routines;   bytes of the stack that a routine takes at most, with its return address
 //     static constexpr size_t of_unwinding;  and so many more where a script has ustack(dwarf)
+//     static constexpr Reg arguments[];      of a system call
 //     static constexpr Reg reg(Role);        the register of a role
 #pragma once
 #include "code/compiler.h"
@@ -72,6 +73,29 @@ protected:
 
     void program_stack(Role to) final { program_register(Processor::stack, reg(to)); }
     void returned(Role to) final { program_register(Processor::returned, reg(to)); }
+    void begin_routine(Emitter::Label routine) final
+    {
+        as_.align(16);
+        as_.bind(routine);
+    }
+    void set_arguments(std::initializer_list<CallArgument> all)
+    {
+        const Reg* place = Processor::arguments;
+        for (const CallArgument& argument : all) {
+            if (const auto* const role = std::get_if<Role>(&argument))
+                as_.move(*place, reg(*role));
+            else if (const auto* const word = std::get_if<Word>(&argument))
+                as_.load(*place, memory(*word));
+            else if (const auto* const of = std::get_if<AddressOf>(&argument))
+                as_.address(*place, memory(of->word));
+            else
+                as_.constant(*place, std::get<int64_t>(argument));
+            ++place;
+        }
+    }
+
+    void long_constant(Role to, uint64_t value) final { as_.long_constant(reg(to), value); }
+    void load_near(Role to, uint64_t from) final { as_.load_near(reg(to), from); }
     void move(Role to, Role from) final { as_.move(reg(to), reg(from)); }
     void store(Word to, Role from) final { as_.store(memory(to), reg(from)); }
     void address(Role to, Word of) final { as_.address(reg(to), memory(of)); }

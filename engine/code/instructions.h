@@ -98,8 +98,7 @@ protected:
     virtual void jump_if(Is condition, Role a, const Right& b, Label to) = 0;
     virtual void jump_if_zero(Role role, Label to, bool zero = true) = 0; ///< `zero` false: if not zero
     virtual void jump_if_zero(Word word, Label to, bool zero = true) = 0;
-    virtual void jump_if_bits(Role role, int64_t mask, Label to,
-                              bool any = true) = 0; ///< `any` false: if none of the mask's
+    virtual void jump_if_bits(Role role, int64_t mask, Label to) = 0; ///< if any of the mask's is set
     virtual void count_down(Role counter, Label to,
                             bool zero = true) = 0;             ///< one less; jumps if that is zero, or if not
     virtual void jump_if_unlike(Role a, Role b, Label to) = 0; ///< may change `a`
@@ -111,7 +110,8 @@ protected:
     virtual void jump_if_empty(Word word, Label to) = 0; ///< jumps on 0; later loads are done after this one
     /// The word becomes `to` if it is Role::result, all at once. Else Role::result becomes what is there, and that is where `otherwise` is
     /// jumped to; without a label it goes on. Earlier stores are seen before it, later loads and stores are done after it has read; where an
-    /// arm64 has no casal, others may see such a store before they see this one (tests/long/litmus). `shared` false: only this thread and its signal handlers change it.
+    /// arm64 has no casal, others may see such a store before they see this one (tests/long/litmus).
+    /// `shared` false: only this thread and its signal handlers change it.
     virtual void exchange(Word word, Role to, bool shared, std::optional<Label> otherwise = {}) = 0;
     virtual void add_atomically(Word word, int64_t number) = 0; ///< where all threads add
 

@@ -100,6 +100,15 @@ void Compiler::heed_filter(Label nothing, Label forbidden)
     bind(good);
 }
 
+// The end of a routine where the kernel may not be asked, or a value cannot be read: that is counted, and the answer is 0.
+void Compiler::end_unread(Label unread, Role answer)
+{
+    bind(unread);
+    count_at(Tables::unread);
+    constant(answer, 0);
+    return_from_routine();
+}
+
 // Role::result: address of a string, Role::entry: where string_size bytes of it go, filled up with zeros; the others as find_lasting()
 // wants them. To Role::result: 1, or 0 if it cannot be read: then that is counted. Bytes that the kernel finds unmapped end the string.
 void Compiler::text_routine()
@@ -158,10 +167,7 @@ void Compiler::text_routine()
         heed_filter(tidy, unread);
         jump(tidy);
     }
-    bind(unread);
-    count_at(Tables::unread);
-    constant(Role::result, 0);
-    return_from_routine();
+    end_unread(unread, Role::result);
     bind(tidy);
     end_text(read);
 }
@@ -251,10 +257,7 @@ void Compiler::word_routine()
         move(Role::result, Role::entry);
         jump(read);
     }
-    bind(unread);
-    count_at(Tables::unread);
-    constant(Role::second, 0);
-    return_from_routine();
+    end_unread(unread, Role::second);
     bind(nothing);
     constant(Role::result, 0);
     bind(read);
@@ -272,10 +275,7 @@ void Compiler::number_routine(Label routine, SystemCall what)
     heed_filter(unread, unread);
     constant(Role::second, 1);
     return_from_routine();
-    bind(unread);
-    count_at(Tables::unread);
-    constant(Role::second, 0);
-    return_from_routine();
+    end_unread(unread, Role::second);
 }
 
 // Role::entry: where string_size bytes of the thread's name go, filled up with zeros. To Role::result: 1, or 0 if the kernel may not be
@@ -293,10 +293,7 @@ void Compiler::comm_routine()
     heed_filter(unread, unread);
     constant(Role::result, 1);
     return_from_routine();
-    bind(unread);
-    count_at(Tables::unread);
-    constant(Role::result, 0);
-    return_from_routine();
+    end_unread(unread, Role::result);
 }
 
 } // namespace fastsdt::engine

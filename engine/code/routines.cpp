@@ -250,8 +250,7 @@ void Compiler::assign_text(const Table& table)
     bind(sweep);
     search(table, found, again);
     bind(found);
-    move(Role::result, Role::entry);
-    jump_if_unlike(Role::result, Role::kept, other);
+    jump_if(Is::unlike, Role::entry, Role::kept, other);
     jump(done);
     bind(other);
     jump_unless_there(Role::kept, done);

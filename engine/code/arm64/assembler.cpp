@@ -266,6 +266,12 @@ void Assembler::select(Reg to, Reg a, Reg b, vixl::Condition when)
     put([&](auto& one) { one.csel(x(to), x(a), x(b), when); });
 }
 
+void Assembler::shift_left(Reg to, Reg a, unsigned by)
+{
+    clobber(bit(to));
+    put([&](auto& one) { one.lsl(x(to), x(a), by); });
+}
+
 void Assembler::shift_right(Reg to, Reg a, unsigned by)
 {
     clobber(bit(to));

@@ -104,6 +104,7 @@ public:
     void compare(Reg a, const Operand& b); ///< changes the flags
     void compare(Reg a, Reg b) { compare(a, Operand(x(b))); }
     void select(Reg to, Reg a, Reg b, vixl::Condition when);
+    void shift_left(Reg to, Reg a, unsigned by);
     void shift_right(Reg to, Reg a, unsigned by);
     void reverse_bytes(Reg to, Reg a);
     void reverse_bits(Reg to, Reg a);

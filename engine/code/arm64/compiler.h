@@ -29,6 +29,7 @@ struct Processor {
     static constexpr Reg stack = sp, returned = x0, goroutine = x28;
     static constexpr size_t red_zone = 0, of_routines = 112, // without long vectors: keep_vectors()
         of_unwinding = 0;
+    static constexpr Reg arguments[] = {x0, x1, x2, x3, x4, x5};
     static constexpr Reg reg(Role role)
     {
         constexpr Reg of[] = {x0, x1, x3, x4, x5, x2, x11, x6, x7, x8, x19, x20, x21, x22, x23, sp, no_register};
@@ -43,8 +44,6 @@ public:
 private:
     // ---- code/arm64/instructions.cpp
     void constant(Role to, int64_t value) override;
-    void long_constant(Role to, uint64_t value) override { as_.long_constant(reg(to), value); }
-    void load_near(Role to, uint64_t from) override { as_.load_near(reg(to), from); }
     void load(Role to, Word from) override { as_.load(reg(to), memory(from)); }
     void store_number(Word to, int64_t number) override;
     void element(Role to, Role first, Role index, size_t size) override;
@@ -59,7 +58,7 @@ private:
     void jump_if(Is condition, Role a, const Right& b, Label to) override;
     void jump_if_zero(Role role, Label to, bool zero) override;
     void jump_if_zero(Word word, Label to, bool zero) override;
-    void jump_if_bits(Role role, int64_t mask, Label to, bool any) override;
+    void jump_if_bits(Role role, int64_t mask, Label to) override;
     void count_down(Role counter, Label to, bool zero) override;
     void jump_if_unlike(Role a, Role b, Label to) override;
     void load_ordered(Role to, Word from) override;
@@ -68,7 +67,6 @@ private:
     void jump_if_empty(Word word, Label to) override;
     void exchange(Word word, Role to, bool shared, std::optional<Label> otherwise) override;
     void add_atomically(Word word, int64_t number) override;
-    void begin_routine(Label routine) override;
     void return_from_routine() override;
     size_t push(std::initializer_list<Role> roles, bool hidden) override;
     size_t pop(std::initializer_list<Role> roles, bool hidden) override;

@@ -3,8 +3,6 @@
 // Comparisons for equality and of signs leave the flags.
 #include "code/arm64/compiler.h"
 
-#include <array>
-#include <bit>
 #include <iterator>
 #include <stdexcept>
 #include <vector>
@@ -114,14 +112,10 @@ void Compiler::apply(Operator op, Role role, const Right& by)
             as_.logic_xor(to, to, mask);
         return;
     }
-    if (number && (op == Operator::shift_left || op == Operator::shift_right)) {
-        if (op == Operator::shift_right)
-            as_.shift_right(to, to, unsigned(*number));
-        else
-            as_.put([&](auto& a) { a.lsl(Assembler::x(to), Assembler::x(to), unsigned(*number)); });
-        as_.clobber(bit(to));
-        return;
-    }
+    if (number && op == Operator::shift_left)
+        return as_.shift_left(to, to, unsigned(*number));
+    if (number && op == Operator::shift_right)
+        return as_.shift_right(to, to, unsigned(*number));
     if (number && (op == Operator::add || op == Operator::subtract)) {
         const int64_t sum = op == Operator::add ? *number : -*number;
         return as_.address(to, {.base = to, .displacement = sum});
@@ -196,10 +190,10 @@ void Compiler::jump_if_zero(Word word, Label to, bool zero)
     as_.jump_if_zero(in_register(word), to, zero);
 }
 
-void Compiler::jump_if_bits(Role role, int64_t mask, Label to, bool any)
+void Compiler::jump_if_bits(Role role, int64_t mask, Label to)
 {
     as_.logic_and(loaded, reg(role), Assembler::Operand(mask));
-    as_.jump_if_zero(loaded, to, !any);
+    as_.jump_if_zero(loaded, to, false);
 }
 
 void Compiler::count_down(Role counter, Label to, bool zero)
@@ -253,12 +247,6 @@ void Compiler::add_atomically(Word word, int64_t number)
     const Reg at = at_register(word);
     as_.constant(loaded, uint64_t(number));
     as_.atomic_add(at, loaded, environment_.atomics, exclusive);
-}
-
-void Compiler::begin_routine(Label routine)
-{
-    as_.align(16);
-    as_.bind(routine);
 }
 
 void Compiler::return_from_routine()
@@ -339,18 +327,7 @@ void Compiler::keep_vectors(bool back)
 // The kernel keeps all registers but x0.
 void Compiler::system_call(SystemCall which, std::initializer_list<CallArgument> arguments)
 {
-    size_t count = 0;
-    for (const CallArgument& argument : arguments) {
-        const Reg place = Reg(x0 + count++);
-        if (const auto* const role = std::get_if<Role>(&argument))
-            as_.move(place, reg(*role));
-        else if (const auto* const word = std::get_if<Word>(&argument))
-            as_.load(place, memory(*word));
-        else if (const auto* const of = std::get_if<AddressOf>(&argument))
-            as_.address(place, memory(of->word));
-        else
-            as_.constant(place, uint64_t(std::get<int64_t>(argument)));
-    }
+    set_arguments(arguments);
     as_.constant(x8, uint64_t(number_of(which)));
     if (environment_.sve)
         keep_vectors(false);

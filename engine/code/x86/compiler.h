@@ -27,6 +27,7 @@ struct Processor {
     using Memory = x86::Memory;
     static constexpr Reg stack = rsp, returned = rax, goroutine = r14;
     static constexpr size_t red_zone = 128, of_routines = 80, of_unwinding = 56;
+    static constexpr Reg arguments[] = {rdi, rsi, rdx, r10, r8, r9};
     static constexpr Reg reg(Role role)
     {
         constexpr Reg of[] = {rax, rcx, rdi, rsi, r8,  rdx, rbx, r10,        r9,
@@ -42,8 +43,6 @@ public:
 private:
     // ---- code/x86/instructions.cpp
     void constant(Role to, int64_t value) override;
-    void long_constant(Role to, uint64_t value) override { as_.long_constant(reg(to), value); }
-    void load_near(Role to, uint64_t from) override { as_.load_near(reg(to), from); }
     void load(Role to, Word from) override;
     void store_number(Word to, int64_t number) override;
     void element(Role to, Role first, Role index, size_t size) override;
@@ -58,7 +57,7 @@ private:
     void jump_if(Is condition, Role a, const Right& b, Label to) override;
     void jump_if_zero(Role role, Label to, bool zero) override;
     void jump_if_zero(Word word, Label to, bool zero) override;
-    void jump_if_bits(Role role, int64_t mask, Label to, bool any) override;
+    void jump_if_bits(Role role, int64_t mask, Label to) override;
     void count_down(Role counter, Label to, bool zero) override;
     void jump_if_unlike(Role a, Role b, Label to) override;
     void load_ordered(Role to, Word from) override { load(to, from); }
@@ -67,7 +66,6 @@ private:
     void jump_if_empty(Word word, Label to) override;
     void exchange(Word word, Role to, bool shared, std::optional<Label> otherwise) override;
     void add_atomically(Word word, int64_t number) override;
-    void begin_routine(Label routine) override;
     void return_from_routine() override;
     size_t push(std::initializer_list<Role> roles, bool hidden) override;
     size_t pop(std::initializer_list<Role> roles, bool hidden) override;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "code/x86/compiler.h"
 
-#include <array>
 #include <iterator>
 #include <stdexcept>
 
@@ -161,10 +160,10 @@ void Compiler::jump_if_zero(Word word, Label to, bool zero)
     as_.jump(zero ? ZYDIS_MNEMONIC_JZ : ZYDIS_MNEMONIC_JNZ, to);
 }
 
-void Compiler::jump_if_bits(Role role, int64_t mask, Label to, bool any)
+void Compiler::jump_if_bits(Role role, int64_t mask, Label to)
 {
     as_.emit(ZYDIS_MNEMONIC_TEST, {Part{reg(role), 4}, mask});
-    as_.jump(any ? ZYDIS_MNEMONIC_JNZ : ZYDIS_MNEMONIC_JZ, to);
+    as_.jump(ZYDIS_MNEMONIC_JNZ, to);
 }
 
 void Compiler::count_down(Role counter, Label to, bool zero)
@@ -196,12 +195,6 @@ void Compiler::add_atomically(Word word, int64_t number)
     as_.emit(ZYDIS_MNEMONIC_ADD, {memory(word), number}, true);
 }
 
-void Compiler::begin_routine(Label routine)
-{
-    as_.align(16);
-    as_.bind(routine);
-}
-
 void Compiler::return_from_routine()
 {
     as_.emit(ZYDIS_MNEMONIC_RET, {});
@@ -228,19 +221,7 @@ void Compiler::move_stack(int64_t by)
 
 void Compiler::system_call(SystemCall which, std::initializer_list<CallArgument> arguments)
 {
-    static constexpr Reg places[] = {rdi, rsi, rdx, r10, r8, r9};
-    const Reg* place = places;
-    for (const CallArgument& argument : arguments) {
-        if (const auto* const role = std::get_if<Role>(&argument))
-            as_.move(*place, reg(*role));
-        else if (const auto* const word = std::get_if<Word>(&argument))
-            as_.load(*place, memory(*word));
-        else if (const auto* const of = std::get_if<AddressOf>(&argument))
-            as_.address(*place, memory(of->word));
-        else
-            as_.constant(*place, std::get<int64_t>(argument));
-        ++place;
-    }
+    set_arguments(arguments);
     as_.constant(rax, number_of(which));
     as_.emit(ZYDIS_MNEMONIC_SYSCALL, {});
     as_.clobber(bit(rax) | bit(rcx) | bit(r11));
