@@ -138,12 +138,14 @@ Script parse_probes(const char* probes, Function& function)
     return script;
 }
 
-// Arms the sites that are matched.
+// Arms the sites that are matched. What they are watched for may come with any of them.
 void arm(fastsdt_trace_attachment& attachment)
 {
     if (attachment.function)
         attachment.function->set_names(attachment.session->probes());
     attachment.session->arm();
+    if (attachment.follow && attachment.session->is_to_be_watched())
+        attachment.trace->watch();
 }
 
 void disarm(fastsdt_trace_attachment& attachment)
@@ -247,8 +249,6 @@ fastsdt_trace_attachment* attach_outside(fastsdt_trace& trace, const char* text,
     trace.attachments.reserve(trace.attachments.size() + 1);
     try {
         begin(*attachment);
-        if (attachment->session->is_to_be_watched())
-            trace.watch();
     } catch (...) {
         put_back(*attachment);
         throw;
@@ -516,8 +516,6 @@ int fastsdt_trace_update(fastsdt_trace_attachment* attachment, fastsdt_trace_err
         const Work work(*attachment->trace);
         attachment->session->match_again();
         arm(*attachment);
-        if (attachment->follow && attachment->session->is_to_be_watched()) // what came may be the first that has to be
-            attachment->trace->watch();
         return 0;
     });
 }

@@ -82,7 +82,7 @@ typedef struct fastsdt_trace_attachment fastsdt_trace_attachment;
 /* Arms the sites that `script` names; fastsdt-trace(1) has the language. BEGIN, END and interval are the caller's
  * business. It is no error if a site cannot be armed, or if there is none yet: fastsdt_trace_sites_read() tells. A site
  * takes one attachment at a time; a script may have many clauses for it.
- * Functions, their exits and one-byte sites of another process are armed too if it was built without fastsdt: their first instructions give
+ * Functions, their exits and one-byte sites of another process are armed too, even if it was built without fastsdt: their first instructions give
  * way to a jump. This process cannot do that to itself: FASTSDT_TRACE_SITE_NOT_BY_ITSELF.
  * This process keeps stubs and tables of a script that was detached, and uses them again when the same text is
  * attached: a program that attaches and detaches for ever should not make up new texts for ever. */
@@ -94,7 +94,7 @@ fastsdt_trace_attachment* fastsdt_trace_attach(fastsdt_trace* trace, const char*
 /* Of another process: sites that need instructions moved are left alone. */
 #define FASTSDT_TRACE_NO_MOVE 2
 /* Instructions that may raise a signal move too though the process handles it: its handler sees an address that is not of its code. Without
- * this they stay, and get their place back when the process comes to handle the signal: see THREADS in fastsdt-trace(3). */
+ * this they are not moved, and are put back if the process handles the signal later: see THREADS in fastsdt-trace(3). Not with NO_MOVE. */
 #define FASTSDT_TRACE_MOVE_FAULTING 4
 /* Stacks have addresses and files, "7f0012345678 main+12 (/usr/bin/shop)", where the script does not say otherwise: fastsdt_trace_maps_pprof()
  * wants them. */
@@ -106,7 +106,7 @@ typedef struct fastsdt_trace_options {
     size_t buffer;  /* bytes for the events of each thread, 4 KiB to 1 GiB, rounded up to a power of two; 0: 64 KiB */
 } fastsdt_trace_options;
 
-/* fastsdt_trace_attach() with options; NULL: none. FASTSDT_TRACE_MISUSE: this version does not know one of them. */
+/* fastsdt_trace_attach() with options; NULL: none. FASTSDT_TRACE_MISUSE: one is wrong, or this version does not know it. */
 fastsdt_trace_attachment* fastsdt_trace_attach_with(fastsdt_trace* trace, const char* script,
                                                     const fastsdt_trace_options* options, fastsdt_trace_error* error);
 
@@ -177,7 +177,7 @@ typedef struct fastsdt_trace_sites fastsdt_trace_sites; /* as they were when the
 #define FASTSDT_TRACE_SITE_NO_RESULT 27           /* has no result in an integer register */
 #define FASTSDT_TRACE_SITE_NEEDS_SYSTEM_CALL 28   /* wants a string, which takes a system call, and a seccomp filter */
 #define FASTSDT_TRACE_SITE_NO_CLOCK 29            /* wants nsecs, and the processor's counter is no clock */
-#define FASTSDT_TRACE_SITE_TOO_MUCH_STACK 30      /* wants more than 512 bytes of the stack for keys and operands */
+#define FASTSDT_TRACE_SITE_TOO_MUCH_STACK 30      /* wants too much of the stack for keys and operands */
 #define FASTSDT_TRACE_SITE_TOO_LONG 31            /* needs a stub that is longer than a jump can span */
 #define FASTSDT_TRACE_SITE_NO_FUNCTIONS 32        /* would call a function, which stubs for this architecture cannot */
 #define FASTSDT_TRACE_SITE_NO_NAMED_ARGUMENT 33   /* has no argument named as the script wants */
@@ -257,8 +257,6 @@ size_t fastsdt_trace_maps_count(const fastsdt_trace_maps* maps);
  * first mention, entries by their keys. */
 const fastsdt_trace_map* fastsdt_trace_maps_get(const fastsdt_trace_maps* maps, size_t map);
 const fastsdt_trace_entry* fastsdt_trace_maps_entry(const fastsdt_trace_maps* maps, size_t map, size_t entry);
-/* The values that a bucket counts, from *low to *high; -1: there is no such bucket. The first and the last of a hist or lhist reach
- * to the smallest and the largest number. */
 /* What the texts and numbers of a map are: of key `key` of each entry, or of the value where that is an integer or a string. 0: there is no
  * such map or key, and of other values. */
 #define FASTSDT_TRACE_VALUE_NUMBER 1
@@ -267,6 +265,8 @@ const fastsdt_trace_entry* fastsdt_trace_maps_entry(const fastsdt_trace_maps* ma
 #define FASTSDT_TRACE_VALUE_PROBE 4 /* a text: the name of a probe */
 int fastsdt_trace_maps_key_kind(const fastsdt_trace_maps* maps, size_t map, size_t key);
 int fastsdt_trace_maps_value_kind(const fastsdt_trace_maps* maps, size_t map);
+/* The values that a bucket counts, from *low to *high; -1: there is no such bucket. The first and the last of a hist or lhist reach
+ * to the smallest and the largest number. */
 int fastsdt_trace_maps_bucket(const fastsdt_trace_maps* maps, size_t map, size_t bucket, int64_t* low, int64_t* high);
 /* The number of hits, or of their statements, that found no room or were not delivered. */
 uint64_t fastsdt_trace_maps_dropped(const fastsdt_trace_maps* maps);
@@ -320,7 +320,8 @@ uint64_t fastsdt_trace_events_lost(const fastsdt_trace_events* events);
 void fastsdt_trace_events_free(fastsdt_trace_events* events);
 /* For poll() and event loops: readable from some milliseconds after an event was recorded until fastsdt_trace_events_read(). It is the library's:
  * do not read, write or close it; it is closed with the attachment. From now on a thread of the library looks for events 100 to 1000 times a
- * second, since a traced thread could tell only by a system call, and keeps up to 65,536 of them. Of the end of the process it says nothing: poll a pidfd beside it. The same each time. -1: an error. */
+ * second, since a traced thread could tell only by a system call, and keeps up to 65,536 of them. It says nothing of the end of the
+ * process: poll a pidfd beside it. The same each time. -1: an error. */
 int fastsdt_trace_events_descriptor(fastsdt_trace_attachment* attachment, fastsdt_trace_error* error);
 
 #ifdef __GNUC__
