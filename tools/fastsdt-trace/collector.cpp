@@ -45,16 +45,16 @@ bool knows_https()
 std::string checked(const std::string& url)
 {
     if (!url.starts_with("http://") && !url.starts_with("https://"))
-        throw Unusable(fmt::format("--otlp {}: a URL like http://127.0.0.1:4318 is wanted", url));
+        throw Unusable(fmt::format("--otlp {}: a URL like http://127.0.0.1:4318 is wanted", printed_url(url)));
     if (url.starts_with("https://") && !knows_https())
-        throw Unusable(fmt::format("--otlp {}: this build of fastsdt-trace sends plain http only", url));
+        throw Unusable(fmt::format("--otlp {}: this build of fastsdt-trace sends plain http only", printed_url(url)));
     CURLU* const parsed = curl_url();
     if (!parsed)
         throw std::bad_alloc();
     const CURLUcode code = curl_url_set(parsed, CURLUPART_URL, url.c_str(), 0);
     curl_url_cleanup(parsed);
     if (code != CURLUE_OK)
-        throw Unusable(fmt::format("--otlp {}: {}", url, curl_url_strerror(code)));
+        throw Unusable(fmt::format("--otlp {}: {}", printed_url(url), curl_url_strerror(code)));
     return url.substr(0, url.find_last_not_of('/') + 1);
 }
 
@@ -145,6 +145,7 @@ void Collector::give_up()
 void Collector::deliver(const std::string& what, const std::string& json)
 {
     const std::string url = fmt::format("{}/v1/{}", state_->url, what);
+    const std::string shown = printed_url(url);
     CURL* const curl = state_->curl;
     state_->answer.clear();
     state_->error[0] = '\0';
@@ -153,15 +154,15 @@ void Collector::deliver(const std::string& what, const std::string& json)
     curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(json.size()));
     const CURLcode code = curl_easy_perform(curl);
     if (code != CURLE_OK)
-        throw Unusable(
-            fmt::format("{}: {}", url, printable(state_->error[0] ? state_->error.data() : curl_easy_strerror(code))));
+        throw Unusable(fmt::format("{}: {}", shown,
+                                   printable(state_->error[0] ? state_->error.data() : curl_easy_strerror(code))));
     long status = 0;
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
     if (status < 200 || status > 299)
         throw Unusable(
-            fmt::format("{}: the collector answered with status {}{}", url, status, words_of(state_->answer)));
+            fmt::format("{}: the collector answered with status {}{}", shown, status, words_of(state_->answer)));
     if (const std::string refusal = refusal_in(state_->answer); !refusal.empty())
-        throw Unusable(fmt::format("{}: {}", url, refusal));
+        throw Unusable(fmt::format("{}: {}", shown, refusal));
 }
 
 } // namespace fastsdt::trace_tool

@@ -7,9 +7,19 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 
 namespace fastsdt::trace_tool {
+
+/// A collector's URL as it may be printed: without a user and a password.
+inline std::string printed_url(const std::string& url)
+{
+    constexpr std::string_view colon = "://";
+    const size_t scheme = url.find(colon), host = scheme == url.npos ? 0 : scheme + colon.size();
+    const size_t at = url.rfind('@', url.find('/', host));
+    return at == url.npos || at < host ? url : url.substr(0, host) + url.substr(at + 1);
+}
 
 class Collector {
 public:

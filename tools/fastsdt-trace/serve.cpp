@@ -261,7 +261,8 @@ public:
                 say(*news);
             if (const uint64_t undelivered = pusher_->undelivered())
                 say(fmt::format("{} request{} with metrics {} not delivered to {}", undelivered,
-                                undelivered == 1 ? "" : "s", undelivered == 1 ? "was" : "were", config_.otlp));
+                                undelivered == 1 ? "" : "s", undelivered == 1 ? "was" : "were",
+                                printed_url(config_.otlp)));
         }
         for (const auto& watch : watches_)
             watch->end();
