@@ -116,6 +116,8 @@ expect "a program that nothing names" "$status $(grep -c 'paired by thread' err)
 status=0
 fastsdt-trace latency main.pass -- sh -c './goes 5; true' >out 2>err || status=$?
 expect "latency of a program that nothing names" "$status $(grep -c 'paired by thread' err)" "1 1"
+fastsdt-trace top --functions ./goes:main.pass -- sh -c './goes 5; true' >out 2>err || fail "top of a file that is named: $(cat err)"
+expect "top of a file that is named" "$(grep -c 'paired by thread' err)" 0
 fastsdt-trace latency main.pass -- ./goes 5 >out 2>err || fail "latency: $(cat err)"
 expect "latency of one that is named" "$(grep -c 'paired by thread' err)" 0
 fastsdt-trace functions --functions main.pass -- env A=1 ./goes 5 >out 2>err || fail "behind env: $(cat err)"

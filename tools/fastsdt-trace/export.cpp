@@ -20,6 +20,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -280,41 +281,32 @@ CallGaps tell_all(const CtfReader& trace, const std::vector<Drawn>& drawn, Forma
     return gaps;
 }
 
-int finished(const CallGaps& gaps)
-{
-    tell_of(gaps, "trace");
-    return gaps.lost ? incomplete : complete;
-}
-
-int export_to_collector(const Export& wanted)
-{
-    Collector collector(wanted.otlp);
-    const CtfReader trace(wanted.folder);
-    const std::vector<Drawn> drawn = drawn_of(trace.classes());
-    const auto deliver = [&](const std::string& request) { collector.deliver("traces", request); };
-    const std::unique_ptr<Format> format = otlp_json(trace, drawn, deliver);
-    const CallGaps gaps = tell_all(trace, drawn, *format);
-    if (const std::string last = format->finish(); !last.empty())
-        deliver(last);
-    return finished(gaps);
-}
-
 } // namespace
 
 int export_trace(const Export& wanted)
 {
+    std::optional<Collector> collector;
+    std::optional<OutputFile> file;
     if (!wanted.otlp.empty())
-        return export_to_collector(wanted);
-    OutputFile file(wanted.file);
+        collector.emplace(wanted.otlp);
+    else
+        file.emplace(wanted.file);
     const CtfReader trace(wanted.folder);
     const std::vector<Drawn> drawn = drawn_of(trace.classes());
+    const auto deliver = [&](const std::string& request) { collector->deliver("traces", request); };
     const auto is = [&](const char* ending) { return wanted.file.ends_with(ending); };
-    const std::unique_ptr<Format> format = is(".otlp.json") ? otlp_json(trace, drawn)
+    const std::unique_ptr<Format> format = collector ? otlp_json(trace, drawn, deliver)
+        : is(".otlp.json")                           ? otlp_json(trace, drawn)
         : is(".json") ? std::unique_ptr<Format>(std::make_unique<ChromeJson>(trace, drawn))
                       : std::make_unique<Perfetto>(trace, drawn);
     const CallGaps gaps = tell_all(trace, drawn, *format);
-    file.write(format->finish());
-    return finished(gaps);
+    const std::string last = format->finish();
+    if (file)
+        file->write(last);
+    else if (!last.empty())
+        deliver(last);
+    tell_of(gaps, "trace");
+    return gaps.lost ? incomplete : complete;
 }
 
 } // namespace fastsdt::trace_tool

@@ -114,8 +114,10 @@ bool may_be_go(const engine::Script& script, const Options& options)
     return std::ranges::any_of(files, [&](const std::string& file) { return is_go(file, options); });
 }
 
-std::string call_key(const std::string& file, const Options& options)
+std::string call_key(const std::vector<std::string>& places, const Options& options)
 {
+    const size_t colon = places.size() == 1 ? places[0].find(':') : std::string::npos;
+    const std::string file = colon == std::string::npos ? std::string() : places[0].substr(0, colon);
     return !is_go(file, options) ? "tid" : engine::own_machine.arch == Arch::arm64 ? "reg(\"r28\")" : "reg(\"r14\")";
 }
 
@@ -169,11 +171,9 @@ Place place_in_program(const std::string& place, const Options& options)
     return probe == function ? Place::unknown : probe ? Place::probe : Place::function;
 }
 
-std::string latency_script(const std::vector<std::string>& places, const Options& options)
+std::string latency_script(const std::vector<std::string>& places, const std::string& key)
 {
     std::string start, end;
-    const size_t colon = places.size() == 1 ? places[0].find(':') : places[0].npos;
-    const std::string key = call_key(colon == places[0].npos ? std::string() : places[0].substr(0, colon), options);
     if (places.size() == 1) {
         start = "uprobe:" + function_place(places[0], "latency");
         end = "uretprobe:" + function_place(places[0], "latency");

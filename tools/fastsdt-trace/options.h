@@ -138,20 +138,20 @@ ScriptFile read_script(const std::string& file);
 void complete_selection(Selection& selection, const std::vector<std::string>& users);
 
 /// By what a script knows who calls: a thread, or a goroutine of a Go program, which goes on on another thread when it has waited, and whose register
-/// for itself stays. @param file  empty: the program that is traced
-std::string call_key(const std::string& file, const Options& options);
+/// for itself stays. @param places  of `latency`: one FILE:FUNCTION names the program, else it is the one that is traced
+std::string call_key(const std::vector<std::string>& places, const Options& options);
 /// What is said where that was "tid", and the program turned out to be Go.
 inline constexpr const char* go_by_thread =
     "calls of Go functions are paired by thread, which is wrong where a goroutine goes on on another: name the "
-    "program's file, as --exe FILE, -p PID or in FILE:FUNCTION";
+    "program's file, as in ./app:main.work, or trace it by -p PID";
 /// @param file  empty: the program that is traced
 bool is_go(const std::string& file, const Options& options);
 /// Whether the script may have functions of Go, by the files that it and the options name.
 bool may_be_go(const engine::Script& script, const Options& options);
 /// The script of `fastsdt-trace latency`: from a hit of the first place to the next of the second in the same thread, or goroutine.
 /// @param places  two probes ("shop:begin", "begin", "./app:shop:begin"), or one function
-/// @param options  the process or command, whose program the places are of where they name no file
-std::string latency_script(const std::vector<std::string>& places, const Options& options);
+/// @param key  of call_key()
+std::string latency_script(const std::vector<std::string>& places, const std::string& key);
 /// What FILE:FUNCTION or [FILE:]PROVIDER:NAME is, by the FILE or the program that the options name. A name alone may be one of a library.
 enum class Place { unknown, function, probe };
 Place place_in_program(const std::string& place, const Options& options);
