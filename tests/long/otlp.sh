@@ -101,38 +101,8 @@ started+=($!)
 read -r line <said || { cat collect.log; exit 1; }
 [ "$line" = ready ]
 
-cat >app.c <<'END'
-#include <fastsdt.h>
-#include <pthread.h>
-static volatile long last;
-__attribute__((noinline)) long inner(long n)
-{
-    FASTSDT(app, hit, n, "a \"text\" <b>\n");
-    last = 7 * n; // so that the return has room for a jump
-    return last + n;
-}
-__attribute__((noinline)) long outer(long n)
-{
-    last = inner(n) + inner(-n); // as well
-    return 3 * last + n;
-}
-static void* work(void* none)
-{
-    volatile long sum = 0;
-    for (long i = 0; i < 100; ++i)
-        sum += outer(i);
-    return none;
-}
-int main(void)
-{
-    pthread_t thread;
-    pthread_create(&thread, 0, work, 0);
-    work(0);
-    return pthread_join(thread, 0);
-}
-END
-gcc -O2 -pthread -I"$top/include" app.c -o app
-fastsdt-trace record -o trace --functions outer,inner --probes hit -- ./app
+gcc -O2 -pthread -I"$top/include" "$top/tests/serve/calls.c" -o app
+fastsdt-trace record -o trace --functions outer,inner --probes hit -- ./app 100 2
 fastsdt-trace export trace -o trace.otlp.json
 python3 - "$url" <<'END'
 import sys, urllib.request

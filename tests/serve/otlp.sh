@@ -4,27 +4,14 @@
 # the errors of one that refuses, is slow or not there. What was sent is compared with the file of export and with the target's own counts.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
+. "$FASTSDT_SOURCE/tests/serve/common.sh"
 need gcc python3
 case $(fastsdt-trace export none --otlp http://127.0.0.1:9 2>&1 || true) in *"built without libcurl"*) skip "fastsdt-trace is built without libcurl (FASTSDT_OTLP)" ;; esac
 gcc -O2 -I"$INCLUDE" "$FASTSDT_SOURCE/tests/serve/app.c" -o app
-started=()
-leave() {
-    local status=$? pid
-    for pid in "${started[@]}"; do kill -KILL "$pid" 2>/dev/null || true; done
-    exit $status
-}
-trap leave EXIT
 rm -rf got port in out to answers trace && mkdir got && mkfifo in out to answers
 python3 "$FASTSDT_SOURCE/tests/serve/collector.py" port got <to >answers &
 started+=($!)
 exec 5>to 6<answers
-await() { # await COMMAND: until it succeeds
-    local deadline=$((SECONDS + 60))
-    until eval "$1"; do
-        [ $SECONDS -lt $deadline ] || fail "in vain: $1: $(cat log 2>/dev/null)"
-        sleep 0.02
-    done
-}
 answer() { # answer [STATUS BODY]: from now on; else as it should
     echo "${*:+status }$*" >&5
     read -r _ <&6
@@ -33,30 +20,8 @@ await '[ -e port ]'
 url=http://127.0.0.1:$(cat port)
 
 # Spans: those of the file, in requests of some MiB.
-cat >calls.c <<'END'
-#include <fastsdt.h>
-static volatile long last;
-__attribute__((noinline)) long inner(long n)
-{
-    FASTSDT(app, hit, n, "a \"text\" <b>\n");
-    last = 7 * n; // so that the return has room for a jump
-    return last + n;
-}
-__attribute__((noinline)) long outer(long n)
-{
-    last = inner(n) + inner(-n); // as well
-    return 3 * last + n;
-}
-int main(void)
-{
-    volatile long sum = 0;
-    for (long i = 0; i < 10000; ++i)
-        sum += outer(i);
-    return 0;
-}
-END
-gcc -O2 -I"$INCLUDE" calls.c -o calls
-fastsdt-trace record -o trace --functions outer,inner --probes hit -- ./calls >log 2>&1 || fail "record: $(cat log)"
+gcc -O2 -pthread -I"$INCLUDE" "$FASTSDT_SOURCE/tests/serve/calls.c" -o calls
+fastsdt-trace record -o trace --functions outer,inner --probes hit -- ./calls 10000 >log 2>&1 || fail "record: $(cat log)"
 fastsdt-trace export trace -o trace.otlp.json 2>log || fail "export: $(cat log)"
 fastsdt-trace export trace --otlp "$url/" >out.txt 2>log || fail "export --otlp: $(cat log)"
 expect "what is said" "$(cat out.txt log)" ""
@@ -90,6 +55,8 @@ fastsdt-trace export trace --otlp "$url" >out.txt 2>&1 || fail "an answer that i
 answer
 python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])' >free
 said "nobody there" 2 "http://127.0.0.1:$(cat free)" "/v1/traces: Failed to connect to 127.0.0.1"
+said "a password" 2 "http://user:secret@127.0.0.1:$(cat free)" "http://127.0.0.1:$(cat free)/v1/traces: "
+! grep -q secret log || fail "the password is printed: $(cat log)"
 said "no URL" 2 "127.0.0.1:4318" "a URL like http://127.0.0.1:4318 is wanted"
 said "another protocol" 2 "ftp://127.0.0.1" "a URL like http://127.0.0.1:4318 is wanted"
 said "a wrong port" 2 "http://127.0.0.1:port" "--otlp http://127.0.0.1:port: "
@@ -105,10 +72,6 @@ rm -f got/*
 app=$!
 started+=("$app")
 exec 8>in 7<out
-hit() {
-    echo "hit $1" >&8
-    read -r _ made <&7 || fail "the target ended: $(cat log)"
-}
 hit 1
 cat >config.json <<END
 { "listen": "127.0.0.1:0", "otlp": { "url": "$url", "seconds": 1 },

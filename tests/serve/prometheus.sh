@@ -4,6 +4,7 @@
 # configurations, limits, and a service that is killed.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
+. "$FASTSDT_SOURCE/tests/serve/common.sh"
 case $(fastsdt-trace serve --config absent 2>&1 || true) in
 *"serve is not in this build"*) skip "fastsdt-trace is built without serve (FASTSDT_SERVE)" ;;
 esac
@@ -12,13 +13,6 @@ need_attachable
 scratch=$PWD
 rm -rf data in2 out2 # of a former run
 gcc -O2 -I"$INCLUDE" "$FASTSDT_SOURCE/tests/serve/app.c" -o app
-started=()
-leave() {
-    local status=$? pid
-    for pid in "${started[@]}"; do kill -KILL "$pid" 2>/dev/null || true; done
-    exit $status
-}
-trap leave EXIT
 
 # start: a target, whose input is descriptor 8 and output descriptor 7.
 start() {
@@ -27,11 +21,6 @@ start() {
     app=$!
     started+=("$app")
     exec 8>in 7<out
-}
-# hit N: the target makes 3 N hits; leaves in `made` how many it has made.
-hit() {
-    echo "hit $1" >&8
-    read -r _ made <&7 || fail "the target ended: $(cat log)"
 }
 end() {
     echo quit >&8
@@ -47,17 +36,6 @@ serve() {
     port=$(sed -n 's,.*metrics at http://127.0.0.1:\([0-9]*\)/.*,\1,p' log)
 }
 said() { grep -q "$1" log; }
-# await COMMAND: until it succeeds.
-await() {
-    local deadline=$((SECONDS + 60))
-    until eval "$1"; do
-        [ $SECONDS -lt $deadline ] || fail "in vain: $1
-$(cat log)"
-        kill -0 "$service" 2>/dev/null || fail "the service ended before: $1
-$(cat log)"
-        sleep 0.02
-    done
-}
 scraped() { curl -fsS -m 10 "http://127.0.0.1:$port/metrics"; }
 has() { scraped | matches -xF "$1"; }
 
