@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Makes the document and the pictures of one recorded run: report.py RESULTS.json DOCUMENT.md RECORDED [OVERVIEW.md]
-The folder RECORDED gets the pictures, and performance.md: the tables that DOCUMENT.md only links to. OVERVIEW.md gets the run's ratios of compile time. `report.py --trace RESULTS.json` prints the section about tracing in user space alone.
+"""Makes the documents and the pictures of one recorded run: report.py RESULTS.json DOCUMENT.md RECORDED [OVERVIEW.md]
+DOCUMENT.md gets the answers, the folder RECORDED the pictures and performance.md: all tables. OVERVIEW.md gets the run's ratios of compile time. `report.py --trace RESULTS.json` prints the section about tracing in user space alone.
 
 Every figure in them comes from RESULTS.json (and docs/kernels.md, for the grid of verdicts). tests/bench does it again and compares."""
 import json
@@ -17,7 +17,7 @@ PUBLISHED = [  # on the mailing lists; million hits a second
     ("Liao Chang, 2024, Kunpeng 916, arm64: stepped -> emulated (ret was emulated before)", "0.916 -> 1.862", "0.908 -> 1.743", "1.840", ""),
 ]
 NOISE = "too noisy to conclude"
-MORE = []  # the lines of the second page
+MORE = []  # tables that stand at the end of the record
 
 
 def table(head, rows):
@@ -27,11 +27,11 @@ def table(head, rows):
 
 
 def elsewhere(title, lines):
-    """A section of the second page, and the link to it."""
+    """A section at the end of the record, and the link to it."""
     if not lines:
         return []
     MORE.extend([f"## {title}", "", *lines])
-    return [f"More: [{title}](recorded/performance.md#{re.sub(r'[^a-z0-9 -]', '', title.lower()).replace(' ', '-')}).", ""]
+    return [f"More: [{title}](#{re.sub(r'[^a-z0-9 -]', '', title.lower()).replace(' ', '-')}).", ""]
 
 
 def plural(count, what):
@@ -77,7 +77,7 @@ def gain(row, base):
 
 
 def programs(rows):
-    """The entries of what gcc makes; other compilers and returns on the second page."""
+    """The entries of what gcc makes; other compilers and returns at the end."""
     shown, more = [], []
     for program, test, compiler, place in dict.fromkeys((r["program"], r["test"], r["compiler"], r["probe_at"]) for r in rows if r["probe_at"]):
         mine = find(rows, program=program, test=test, compiler=compiler)
@@ -215,7 +215,7 @@ def events(rows):
 
 
 def disabled(rows):
-    """gcc's, of other projects' headers and of fastsdt.h as it is; other layouts and compilers on the second page."""
+    """gcc's, of other projects' headers and of fastsdt.h as it is; other layouts and compilers at the end."""
     shown, more = [], []
     head = ["header, layout", "arguments", "ns", "spread", "instructions", "bytes of code"]
     for compiler in dict.fromkeys(r["compiler"] for r in rows):
@@ -349,7 +349,7 @@ def summary(rows):
 
     def answer(what, section, of, values):
         if values:
-            body.append([f"[{what}](#{section})", " / ".join(of), " / ".join(values)])
+            body.append([f"[{what}](recorded/performance.md#{section})", " / ".join(of), " / ".join(values)])
 
     for builds in (("plain", "fastprobe"), ("plain, CET", "fastprobe, CET")):
         probed = [row for build in builds for row in find(rows["programs"], program="Redis", test="SET", compiler=gcc, probe_at="entry", build=build)]
@@ -362,6 +362,12 @@ def summary(rows):
             answer(f"A hit on Linux {kernel}{' in QEMU' if guest else ''}: ns", "a-hit-in-the-kernel", [f"`{r['site']}` ({r['verdict']})" for r in hit], [number(min(r["ns"])) for r in hit])
     counts = find(rows["trace"], what="hit", threads=1, action="count")
     answer("To count a hit: ns", "tracing-in-user-space", [r["tool"] for r in counts], [f"{min(r['ns']) - min(idle_of(rows['trace'], r)[0]['ns']):.1f}" for r in counts])
+    attached = {r["tool"]: statistics.median(r["armed_s"]) for r in find(rows["kernel"], what="attach", sites=100)}
+    answer("From the start until 100 sites count: s", "scripts-in-the-kernel", attached, [f"{seconds:.2f}" for seconds in attached.values()])
+    written = find(rows["events"], what="hit", threads=1, action="printf of two integers")
+    answer("To print an event: ns", "events", [r["tool"] for r in written], [number(min(r["ns"]) - min(idle_of(rows["events"], r)[0]["ns"])) for r in written])
+    many = find(rows["fleet"], what="attach")
+    answer("Until the sites of N processes are armed: s", "many-processes", [f"{r['processes']:,}" for r in many], [f"{r['seconds']}" for r in many])
     sites = {r["header"]: r for r in find(rows["disabled"], compiler=gcc, arguments=3)}
     headers = [h for h in ("systemtap's sys/sdt.h", "libbpf's usdt.h", "nop1_nop10") if h in sites]
     answer("A site of three arguments that nobody traces: instructions", "a-site-that-nobody-traces", headers, [f"{sites[h]['instructions'] - sites['none']['instructions']:.1f}" for h in headers])
@@ -394,48 +400,65 @@ def left_out(results):
     return ["## Not in this run", "", *(f"- {s['what']}: {s['why']}" for s in results["skipped"]), ""] if results["skipped"] else []
 
 
-def document(results):
+def rows_of(results):
     parts = results["parts"]
-    rows = {name: parts.get(name, {}).get("rows", []) for name in ("programs", "hits", "trace", "kernel", "events", "stops", "disabled", "runtimes", "attach", "build", "tools", "fleet")}
+    return {name: parts.get(name, {}).get("rows", []) for name in ("programs", "hits", "trace", "kernel", "events", "stops", "disabled", "runtimes", "attach", "build", "tools", "fleet")}
+
+
+def document(results):
+    """The page of answers: a table, the pictures, and what others published."""
+    rows = rows_of(results)
+    shown = [(part, f"![{text}](recorded/{name}.svg)") for part, text, name in (
+        ("programs", "Requests a second of Redis with a counting probe", "redis"), ("hits", "Nanoseconds for a hit, by first instruction and kernel", "hits"),
+        ("trace", "What an event costs, by tool", "trace"), ("disabled", "Instructions and bytes of a site", "disabled"))]
+    lines = ["# What a probe costs", "",
+             "What does a probe cost, and what does fastsdt gain? `bench/report.py` wrote this page from the run that [recorded/performance.md](recorded/performance.md) has with all tables;",
+             "`scripts/bench.sh` measures your machine. Only the published figures of others are not from here.", "",
+             *machine_of(results),
+             *summary(rows),
+             *stepping(rows["hits"], results["machine"]),
+             *(line for part, picture in shown if part in results["parts"] for line in (picture, "")),
+             "Published figures, of other people's machines (million hits a second, one thread, a BPF counter):", "",
+             *table(["source", "nop1", "push", "stepped (ret)", "optimized"], PUBLISHED)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def record(results):
+    """All tables, a section for each part of the run."""
+    parts, rows = results["parts"], rows_of(results)
 
     def section(title, part, lines, picture=None):
         if part not in parts:
             return []
         here = results["machine"]
         other = "".join(f", {word}{parts[part][name]}" for name, word in (("kernel", "Linux "), ("processor", "")) if parts[part].get(name, here[name]) != here[name])
-        shown = [f"![{picture[0]}](recorded/{picture[1]}.svg)", ""] if picture else []
+        shown = [f"![{picture[0]}]({picture[1]}.svg)", ""] if picture else []
         return [f"## {title}", "", f"`{results['command']} --only {part}`, {parts[part]['date']}, commit {parts[part]['commit']}{other}.", "", *shown, *lines]
 
-    lines = ["# What it costs and what it gains", "",
-             "`bench/report.py` wrote this page from the values that `scripts/bench.sh` recorded: [recorded/performance.json](recorded/performance.json) has all of them, and",
-             "[recorded/performance.md](recorded/performance.md) more tables. Only the published figures of others are not from here.", "",
+    lines = ["# Performance: all tables", "",
+             "The record of one run of `scripts/bench.sh`, written by `bench/report.py` from [performance.json](performance.json). [performance.md](../performance.md) has the answers.", "",
              *machine_of(results),
-             *summary(rows),
-             *stepping(rows["hits"], results["machine"]),
              "Things that are compared run in turn, round by round. Each section says which value of the rounds it shows; the spread is that of the middle half of the",
              "rounds, in per cent of the median. \"Too noisy to conclude\" means that the rounds of both overlap and that their medians differ by less than both",
              "spreads together. Instructions are counted by valgrind's callgrind.", "",
              *section("Programs under a probe", "programs", [
                  "The best round, and in brackets the median: other load on the machine can only slow a round down. The 99th percentile is the least of the",
                  "rounds. `fastprobe` and `fastprobe nop10` are compiled with the plugin, `entry=auto` and `entry=nop10`; CET is `-fcf-protection=full`.", "",
-                 *programs(rows["programs"])], ("Requests a second of Redis with a counting probe", "redis")),
+                 *programs(rows["programs"])]),
              *section("A hit in the kernel", "hits", [
                  "The least of the rounds. The program probes functions of its own and calls them; `perf` counts by a perf event, `bpf` by a BPF program. A site",
                  "`nop1+nop10` is probed where `fastsdt-check --plan` says. `return:` is a return probe on a function that begins so. The verdict is fastsdt-check's: `xol` is",
-                 "stepped, with two traps; `emulate` has one; `optimize` none. An unsafe one makes programs go wrong ([kernels.md](kernels.md), where the grid is a table).",
+                 "stepped, with two traps; `emulate` has one; `optimize` none. An unsafe one makes programs go wrong ([kernels.md](../kernels.md), where the grid is a table).",
                  "`published as` is its name in the kernel's own benchmark, `bench_trigger.c` of the BPF selftests.", "",
                  *hits(rows["hits"]),
-                 "Published figures, of other people's machines (million hits a second, one thread, a BPF counter):", "",
-                 *table(["source", "nop1", "push", "stepped (ret)", "optimized"], PUBLISHED),
-                 "![What each kernel does at each instruction](recorded/kernels.svg)", ""], ("Nanoseconds for a hit, by first instruction and kernel", "hits")),
-             *section("Tracing in user space", "trace", trace(rows["trace"]), ("What an event costs, by tool", "trace")),
+                 "![What each kernel does at each instruction](kernels.svg)", ""]),
+             *section("Tracing in user space", "trace", trace(rows["trace"])),
              *section("Scripts in the kernel", "kernel", kernel(rows["kernel"])),
              *section("Events", "events", events(rows["events"])),
              *section("Standing still", "stops", stops(rows["stops"])),
              *section("A site that nobody traces", "disabled", [
                  "A loop with ten sites and a little work between them, less the same loop without sites, for one site: the median. `nop1_nop10` is fastsdt.h's default on",
-                 "x86-64; a bound is a power of two whose multiples the site's nop10 does not cross (6 where none is named).", "", *disabled(rows["disabled"])],
-                 ("Instructions and bytes of a site", "disabled")),
+                 "x86-64; a bound is a power of two whose multiples the site's nop10 does not cross (6 where none is named).", "", *disabled(rows["disabled"])]),
              *section("A program whose probes nobody traces", "runtimes", runtimes(rows["runtimes"])),
              *section("Attaching", "attach", [
                  "Seconds to attach probes to sites of one process and to detach them, by the kernel's interfaces (`bench_attach`): the median, and the spread.", "",
@@ -443,7 +466,7 @@ def document(results):
              *section("Building", "build", build(rows["build"]), ("Growth of assembler and linkers", "growth")),
              *section("The tools", "tools", tools(rows["tools"]), ("Time and memory by number of probes", "tools")),
              *section("Many processes", "fleet", fleet(rows["fleet"])),
-             *left_out(results)]
+             *MORE, *left_out(results)]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -470,8 +493,7 @@ def main():
     os.makedirs(folder, exist_ok=True)
     pictures.draw(results, folder, idle_of)
     write(target, document(results))
-    write(os.path.join(folder, "performance.md"), "\n".join([
-        "# Performance: more tables", "", "`bench/report.py` wrote this page, like [performance.md](../performance.md), which says how each was measured.", "", *MORE]).rstrip() + "\n")
+    write(os.path.join(folder, "performance.md"), record(results))
     for name in overview:
         ratio = {r["header"]: f"{ratio:.1f}" for r, ratio in compile_ratios(results["parts"]["build"]["rows"]) if r["compiler"] == "gcc"}
         with open(name) as text:

@@ -15,7 +15,7 @@ diff -u "$docs/overview.md" new/overview.md ||
 diff -u "$docs/recorded/performance.md" new/recorded/performance.md ||
     fail "docs/recorded/performance.md is not what bench/report.py makes of docs/recorded/performance.json"
 diff -u "$docs/performance.md" new/performance.md || fail "docs/performance.md is not what bench/report.py makes of docs/recorded/performance.json"
-for picture in $(sed -n 's/^!\[.*(recorded\/\(.*\))$/\1/p' new/performance.md); do
+for picture in $(sed -n 's/^!\[.*(\(recorded\/\)\{0,1\}\(.*\.svg\))$/\2/p' new/performance.md new/recorded/performance.md); do
     [ -e "new/recorded/$picture" ] || fail "the document shows $picture, which nothing draws"
     [ -e "$docs/recorded/$picture" ] || fail "docs/recorded/$picture is missing"
 done
