@@ -318,7 +318,7 @@ E
 cc -O2 -g -Iinclude src/shop.c -o shop"""),
         "for n in 5000 10000 20000; do": run(change=[("5000 10000 20000", "60")]),
     },
-    "docs/kernels.md": {"tests/kernel/run-matrix.sh": elsewhere("tests/kernel/run-matrix.sh", "tests/kernel/update-docs.sh")},
+    "docs/recorded/kernels.md": {"tests/kernel/run-matrix.sh": elsewhere("tests/kernel/run-matrix.sh", "tests/kernel/update-docs.sh")},
     "docs/linking.md": {
         "find_package(fastsdt REQUIRED)": elsewhere("tests/linker/cmake.sh", "cmake/fastsdt_target.cmake"),
         "ok: gcc 9.3.0": elsewhere("tests/long/test-header-compilers.sh"),
