@@ -14,7 +14,7 @@
 #   - with fastprobe, no kernel single-steps or refuses a selected entry, but for those that the report lists as missed.
 # What passed is recorded in build/real-programs/results and not done again while all that it depends on is the same: compiler,
 # sources, headers, tools, recipe. A build whose test failed is taken up again. --again: all anew. The rows of all records that hold
-# replace those in docs/real-programs.md; its other rows stay while the program's version and tests are the same. -k keeps the build folders. -t: no compile times; where the folders were kept, a later run on a
+# replace those in docs/recorded/real-programs.md; its other rows stay while the program's version and tests are the same. -k keeps the build folders. -t: no compile times; where the folders were kept, a later run on a
 # quiet machine takes them. -b: builds only, in build/real-programs/NAME-COMPILER-VARIANT, for other scripts. After a build of fastsdt
 # (build/default). With ccache, what is the same with both headers is compiled once. FASTSDT_JOBS: for make, default 2.
 # FASTSDT_REAL_PROGRAMS: a folder instead of build/real-programs; docs stay as they are.
@@ -366,7 +366,7 @@ group() { # COMPILER: all variants of the program
     fi
 }
 
-# ---- docs/real-programs.md: the records that hold, and what it says already
+# ---- docs/recorded/real-programs.md: the records that hold, and what it says already
 records() { # the files of the records, without suffix; systemtap's first
     local name compiler variant
     for name in $all_programs; do
@@ -426,7 +426,7 @@ table() {
         !seen[$1, $2, $3]++ { print place[$1] "\t" $2 "\t" place[$3] "\t" $0 }' | sort -t $'\t' -k1,1n -k2,2 -k3,3n | cut -f4
 }
 document() {
-    local found rows name document=$top/docs/real-programs.md
+    local found rows name document=$top/docs/recorded/real-programs.md
     mapfile -t found < <(records)
     rows=$(table "${found[@]}")
     {
@@ -488,5 +488,5 @@ elif [ -n "${FASTSDT_REAL_PROGRAMS:-}" ]; then
     say "all passed"
 else
     document
-    say "all passed: docs/real-programs.md"
+    say "all passed: docs/recorded/real-programs.md"
 fi

@@ -10,7 +10,7 @@
 # under load, every third of them killed, while PostgreSQL has a new process for each transaction, nginx is told to reload and Redis saves.
 # Afterwards text, mappings and semaphores are as before, there is no new zombie, and no client and no log has an error.
 # N (64) is how long each is traced in its pairs. The table is written to build/services/table.md; --record puts it into
-# docs/real-programs.md, where all three have passed. After a build of fastsdt (build/default), as root; needs wrk.
+# docs/recorded/real-programs.md, where all three have passed. After a build of fastsdt (build/default), as root; needs wrk.
 # Exit 1: a promise was broken, and a sentence says which.
 set -euo pipefail
 usage() { sed -n '3,16s/^# \{0,1\}//p' "$0" >&2; exit 2; }
@@ -41,8 +41,8 @@ done
 gcc -O2 tests/engine/box.c -o "$work/box"
 python3 tests/long/services.py "$seconds" "$work/table.md" "${services[@]}"
 if [ -n "$record" ]; then
-    sed '/^## Services under load$/,$d' docs/real-programs.md | sed -e :a -e '/^\n*$/{$d;N;ba' -e '}' >"$work/document"
+    sed '/^## Services under load$/,$d' docs/recorded/real-programs.md | sed -e :a -e '/^\n*$/{$d;N;ba' -e '}' >"$work/document"
     { cat "$work/document"; echo; cat "$work/table.md"; } >"$work/real-programs.md"
-    mv "$work/real-programs.md" docs/real-programs.md
-    echo "recorded in docs/real-programs.md"
+    mv "$work/real-programs.md" docs/recorded/real-programs.md
+    echo "recorded in docs/recorded/real-programs.md"
 fi
