@@ -5,7 +5,7 @@
 # default: 14:trixie 15:sid 16:sid.
 #
 # Compilers, plugin headers, binutils and CMake come from the suites' chroots (scripts/common/chroot.sh); lit, FileCheck, objdump,
-# qemu and gdb are this machine's. What was printed last stands in docs/fastprobe.md.
+# qemu and gdb are this machine's. What was printed last stands in docs/recorded/fastprobe.md.
 set -euo pipefail
 . "$(dirname "$0")/../../scripts/common/chroot.sh"
 [ $# -gt 0 ] || set -- 14:trixie 15:sid 16:sid

@@ -4,7 +4,7 @@
 # and arm64. Usage: tests/long/test-llvm-versions.sh [VERSION:SUITE...], as root; default: 18:trixie 21:sid 23:sid.
 #
 # Compilers, lld, LLVM's headers, binutils and CMake come from the suites' chroots (scripts/common/chroot.sh); lit, FileCheck, objdump, qemu and
-# gdb are this machine's. What was printed last stands in docs/fastprobe.md.
+# gdb are this machine's. What was printed last stands in docs/recorded/fastprobe.md.
 set -euo pipefail
 . "$(dirname "$0")/../../scripts/common/chroot.sh"
 [ $# -gt 0 ] || set -- 18:trixie 21:sid 23:sid
