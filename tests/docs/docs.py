@@ -298,6 +298,7 @@ RULES = {
             setup="printf 'int net(int a) { return a; }\\nint main(void) { return net(0); }\\n' >a.c; clang-19 -O2 -S -emit-llvm a.c -o a.ll",
             change=[("-O2 -fpass-plugin=$pass a.c ", "-O2 -fpass-plugin=$pass a.c && fastsdt-check --functions a.out ")]),
     },
+    "docs/recorded/linking.md": {"ok: gcc 9.3.0": elsewhere("tests/long/test-header-compilers.sh")},
     "docs/recorded/fastprobe.md": {
         "bench/in-guest.sh 7.2": elsewhere("bench/in-guest.sh", "scripts/demo.sh"),  # minutes in an emulator
         "ok: gcc 14.2.0 (trixie) x86-64: ": elsewhere("tests/long/test-gcc-versions.sh"),
@@ -323,7 +324,6 @@ cc -O2 -g -Iinclude src/shop.c -o shop"""),
     "docs/recorded/kernels.md": {"tests/kernel/run-matrix.sh": elsewhere("tests/kernel/run-matrix.sh", "tests/kernel/update-docs.sh")},
     "docs/linking.md": {
         "find_package(fastsdt REQUIRED)": elsewhere("tests/linker/cmake.sh", "cmake/fastsdt_target.cmake"),
-        "ok: gcc 9.3.0": elsewhere("tests/long/test-header-compilers.sh"),
         "-Wl,-z,separate-loadable-segments": elsewhere("cmake/fastsdt_target.cmake", "cmake/fastsdt.mk", says=["-z,separate-loadable-segments"]),
         "ld.bfd -T fastsdt.ld": elsewhere("tests/linker/script.sh", "linker/fastsdt.ld", says=["fastsdt.ld"]),
     },

@@ -6,7 +6,7 @@
 # and the newest there are:
 #     gcc-9:bullseye gcc-10:bullseye clang-11:bullseye clang-13:bullseye
 #     gcc-14:trixie gcc-15:sid gcc-16:sid clang-22:trixie clang-21:sid clang-23:sid
-# What was printed last stands in docs/linking.md.
+# What was printed last stands in docs/recorded/linking.md.
 set -euo pipefail
 . "$(dirname "$0")/../../scripts/common/chroot.sh"
 [ $# -gt 0 ] || set -- gcc-9:bullseye gcc-10:bullseye clang-11:bullseye clang-13:bullseye \

@@ -459,7 +459,7 @@ def diagonal(cells):
 
 
 def markdown(path):
-    """The table of docs/linking.md from a report: outcomes counted over outputs and languages; what a linker does alike is one line."""
+    """The table of docs/recorded/linking.md from a report: outcomes counted over outputs and languages; what a linker does alike is one line."""
     short = {'dangling -> ok': 'index', 'split -> ok': 'index', 'dangling+split -> ok': 'index', 'dead-kept': 'kept'}
     counts = collections.defaultdict(collections.Counter)
     with open(path) as report:
