@@ -389,9 +389,8 @@ cc -O2 -g -Iinclude src/shop.c -o shop"""),
         "fastsdt-trace -e": run(want=on_x86, setup="cc -O2 -Iinclude examples/hello.c -o app"),
         "fastsdt-trace top": run(want=timelines, setup=f"cc -O2 -Iinclude examples/hello.c -o app; {traced_functions}")},
     "docs/tools.md": {
-        "fastsdt-trace /usr/share": elsewhere("tests/share/libraries.sh", says=["gethostlatency.bt", "--ms="]),
-        "$ fastsdt-trace ": ready_tool,
-        "$ USE_ZEND_DTRACE=1 fastsdt-trace ": ready_tool},
+        "fastsdt-trace /usr/share": elsewhere("tests/share/libraries.sh", says=["gethostlatency.bt", "--ms="])},
+    "docs/recorded/tools.md": {"$ fastsdt-trace ": ready_tool, "$ USE_ZEND_DTRACE=1 fastsdt-trace ": ready_tool},
     "docs/unmodified-programs.md": {
         "fastsdt-trace -e": run(want=on_x86),
         "fastsdt-trace latency ./server:main.handle": elsewhere("tests/engine/go.sh", says=['"main.(*server).add"'])},
