@@ -333,8 +333,8 @@ cc -O2 -g -Iinclude src/shop.c -o shop"""),
         change=[("10000 20000 40000", "100 200"), ("sites 20000", "sites 200"), ("20000.s", "200.s")])},
     "docs/tracers.md": {
         "cc -Iinclude examples/probes.c": run(change=[("4711", "$$"), ("/usr/bin/shop", "hello")], setup=f"""cc -O2 -Iinclude examples/hello.c -o hello
-            export LIBRARY_PATH={build}/lib LD_LIBRARY_PATH={build}/lib PKG_CONFIG_PATH={build}/cmake"""),
-        "hazard shown: ": elsewhere("tests/kernel/layouts.sh", says=["hazard shown: "])},
+            export LIBRARY_PATH={build}/lib LD_LIBRARY_PATH={build}/lib PKG_CONFIG_PATH={build}/cmake""")},
+    "docs/recorded/tracers.md": {"hazard shown: ": elsewhere("tests/kernel/layouts.sh", says=["hazard shown: "])},
     "docs/install.md": {first: INSTALL for first in [
         "cmake -S", "#include <sys/sdt.h>", "cp -r", "cmake_minimum_required", "project(", "meson setup", "AC_INIT", "AUTOMAKE_OPTIONS", "bin_PROGRAMS",
         "autoreconf", "CFLAGS =", "make", "[source.crates-io]", "[package]", "fn main", 'extern "C"', "cargo build"]} | {
