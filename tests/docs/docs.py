@@ -327,7 +327,7 @@ cc -O2 -g -Iinclude src/shop.c -o shop"""),
         "-Wl,-z,separate-loadable-segments": elsewhere("cmake/fastsdt_target.cmake", "cmake/fastsdt.mk", says=["-z,separate-loadable-segments"]),
         "ld.bfd -T fastsdt.ld": elsewhere("tests/linker/script.sh", "linker/fastsdt.ld", says=["fastsdt.ld"]),
     },
-    "docs/report-binutils.md": {"sites() {": run(
+    "docs/recorded/report-binutils.md": {"sites() {": run(
         want=lambda: need(have("clang-19") or have("clang"), "no clang"),
         setup='have() { command -v "$1" >/dev/null; }; have clang || clang() { clang-19 "$@"; }',
         change=[("10000 20000 40000", "100 200"), ("sites 20000", "sites 200"), ("20000.s", "200.s")])},
