@@ -406,20 +406,18 @@ def rows_of(results):
 
 
 def document(results):
-    """The page of answers: a table, the pictures, and what others published."""
+    """The page of answers: a table, and the pictures."""
     rows = rows_of(results)
     shown = [(part, f"![{text}](recorded/{name}.svg)") for part, text, name in (
         ("programs", "Requests a second of Redis with a counting probe", "redis"), ("hits", "Nanoseconds for a hit, by first instruction and kernel", "hits"),
         ("trace", "What an event costs, by tool", "trace"), ("disabled", "Instructions and bytes of a site", "disabled"))]
     lines = ["# What a probe costs", "",
              "What does a probe cost, and what does fastsdt gain? `bench/report.py` wrote this page from the run that [recorded/performance.md](recorded/performance.md) has with all tables;",
-             "`scripts/bench.sh` measures your machine. Only the published figures of others are not from here.", "",
+             "`scripts/bench.sh` measures your machine.", "",
              *machine_of(results),
              *summary(rows),
              *stepping(rows["hits"], results["machine"]),
-             *(line for part, picture in shown if part in results["parts"] for line in (picture, "")),
-             "Published figures, of other people's machines (million hits a second, one thread, a BPF counter):", "",
-             *table(["source", "nop1", "push", "stepped (ret)", "optimized"], PUBLISHED)]
+             *(line for part, picture in shown if part in results["parts"] for line in (picture, ""))]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -436,7 +434,8 @@ def record(results):
         return [f"## {title}", "", f"`{results['command']} --only {part}`, {parts[part]['date']}, commit {parts[part]['commit']}{other}.", "", *shown, *lines]
 
     lines = ["# Performance: all tables", "",
-             "The record of one run of `scripts/bench.sh`, written by `bench/report.py` from [performance.json](performance.json). [performance.md](../performance.md) has the answers.", "",
+             "The record of one run of `scripts/bench.sh`, written by `bench/report.py` from [performance.json](performance.json).",
+             "[performance.md](../performance.md) has the answers. Only the published figures of others are not from this run.", "",
              *machine_of(results),
              "Things that are compared run in turn, round by round. Each section says which value of the rounds it shows; the spread is that of the middle half of the",
              "rounds, in per cent of the median. \"Too noisy to conclude\" means that the rounds of both overlap and that their medians differ by less than both",
@@ -451,6 +450,8 @@ def record(results):
                  "stepped, with two traps; `emulate` has one; `optimize` none. An unsafe one makes programs go wrong ([kernels.md](../kernels.md), where the grid is a table).",
                  "`published as` is its name in the kernel's own benchmark, `bench_trigger.c` of the BPF selftests.", "",
                  *hits(rows["hits"]),
+                 "Published figures, of other people's machines (million hits a second, one thread, a BPF counter):", "",
+                 *table(["source", "nop1", "push", "stepped (ret)", "optimized"], PUBLISHED),
                  "![What each kernel does at each instruction](kernels.svg)", ""]),
              *section("Tracing in user space", "trace", trace(rows["trace"])),
              *section("Scripts in the kernel", "kernel", kernel(rows["kernel"])),

@@ -298,7 +298,10 @@ RULES = {
             setup="printf 'int net(int a) { return a; }\\nint main(void) { return net(0); }\\n' >a.c; clang-19 -O2 -S -emit-llvm a.c -o a.ll",
             change=[("-O2 -fpass-plugin=$pass a.c ", "-O2 -fpass-plugin=$pass a.c && fastsdt-check --functions a.out ")]),
     },
-    "docs/recorded/linking.md": {"ok: gcc 9.3.0": elsewhere("tests/long/test-header-compilers.sh")},
+    "docs/recorded/linking.md": {
+        "ok: gcc 9.3.0": elsewhere("tests/long/test-header-compilers.sh"),
+        "for n in 5000 10000 20000; do": run(change=[("5000 10000 20000", "60")]),
+    },
     "docs/recorded/fastprobe.md": {
         "bench/in-guest.sh 7.2": elsewhere("bench/in-guest.sh", "scripts/demo.sh"),  # minutes in an emulator
         "ok: gcc 14.2.0 (trixie) x86-64: ": elsewhere("tests/long/test-gcc-versions.sh"),
@@ -319,7 +322,6 @@ void buy(int next_id, const char *what, long price)
 int main(void) { return 0; }
 E
 cc -O2 -g -Iinclude src/shop.c -o shop"""),
-        "for n in 5000 10000 20000; do": run(change=[("5000 10000 20000", "60")]),
     },
     "docs/recorded/kernels.md": {"tests/kernel/run-matrix.sh": elsewhere("tests/kernel/run-matrix.sh", "tests/kernel/update-docs.sh")},
     "docs/linking.md": {
