@@ -8,9 +8,33 @@ files = sorted(os.path.relpath(os.path.join(at, name), folder) for at, _, names 
 pages = [file for file in files if file.endswith(".html") and file not in ("404.html", "search.html")]
 pictures = [file for file in files if file.startswith("docs/recorded/") and file.endswith(".svg")]
 WIDTHS = [1280, 390]  # a desktop, a telephone
+# A word of a question, and the page that has to be among the first ten that the search shows; words inside names.
+QUESTIONS = {"ptrace_scope": "docs/ptrace-scope/", "container": "docs/containers/", "Prometheus": "docs/fleet/", "build id": "docs/build-id/", "unread": "docs/seccomp/",
+             "paranoid": "docs/", "yama": "docs/", "uprobe": "docs/"}
 CHECK = """<!DOCTYPE html><body><script>
-const pages = %s, pictures = %s, widths = %s, found = [];
+const pages = %s, pictures = %s, widths = %s, questions = %s, found = [];
 const loaded = (frame, url) => new Promise(done => { frame.onload = () => done(frame.contentDocument); frame.src = url; });
+// WCAG 2: the ratio of luminances, which for AA is 4.5, and 3 for large text.
+const channels = color => (color.match(/[\\d.]+/g) || []).map(Number);
+const luminance = rgb => { const [r, g, b] = rgb.map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+const background = one => {
+  const [r, g, b, a = 1] = channels(one.ownerDocument.defaultView.getComputedStyle(one).backgroundColor);
+  if (a === 0) return one.parentElement ? background(one.parentElement) : [255, 255, 255];
+  const below = a < 1 && one.parentElement ? background(one.parentElement) : [255, 255, 255];
+  return [r, g, b].map((v, i) => v * a + below[i] * (1 - a));
+};
+const pale = shown => {
+  const seen = new Map(), walk = shown.createTreeWalker(shown.body, NodeFilter.SHOW_TEXT);
+  for (let node = walk.nextNode(); node; node = walk.nextNode()) {
+    const one = node.parentElement, style = shown.defaultView.getComputedStyle(one);
+    if (!node.textContent.trim() || !one.getClientRects().length || style.visibility === "hidden" || style.opacity === "0") continue;
+    const [r, g, b, a = 1] = channels(style.color), under = background(one), size = parseFloat(style.fontSize);
+    const text = luminance([r, g, b].map((v, i) => v * a + under[i] * (1 - a))), ground = luminance(under);
+    const ratio = (Math.max(text, ground) + 0.05) / (Math.min(text, ground) + 0.05), large = size >= 24 || size >= 18.66 && style.fontWeight >= 700;
+    if (ratio < (large ? 3 : 4.5)) seen.set(`${style.color} on ${under.map(Math.round)}`, `"${node.textContent.trim().slice(0, 30)}" (${one.tagName.toLowerCase()} ${one.className}) has a contrast of ${ratio.toFixed(2)}`);
+  }
+  return [...seen].map(([colors, what]) => `${what}: ${colors}`);
+};
 const until = async condition => { for (let i = 0; i < 100 && !condition(); ++i) await new Promise(go => setTimeout(go, 50)); return condition(); };
 (async () => {
   for (const width of widths) {
@@ -23,8 +47,15 @@ const until = async condition => { for (let i = 0; i < 100 && !condition(); ++i)
       for (const image of shown.images)
         if (!(await until(() => image.complete)) || image.naturalWidth === 0)
           found.push(`${page}: ${image.getAttribute("src")} is not shown`);
-      if (!shown.querySelector("h1"))
-        found.push(`${page} has no heading`);
+      const levels = [...shown.querySelectorAll("h1, h2, h3, h4, h5, h6")].map(one => Number(one.tagName[1]));
+      if (levels.filter(level => level === 1).length !== 1)
+        found.push(`${page} has ${levels.filter(level => level === 1).length} first headings`);
+      levels.forEach((level, i) => { if (level > (levels[i - 1] || 0) + 1) found.push(`${page}: a heading of level ${level} behind one of level ${levels[i - 1] || 0}`); });
+      const box = [...shown.querySelectorAll("input[name=q]")].map(one => one.getBoundingClientRect());
+      if (!box.some(one => one.width > 50 && one.left >= 0 && one.right <= width && one.top >= 0 && one.bottom < 900))
+        found.push(`${page} has no search box in sight in a window of ${width}`);
+      for (const what of pale(shown))
+        found.push(`${page}: ${what}`);
       if (shown.body.textContent.includes("```"))
         found.push(`${page} shows a fence of Markdown`);
     }
@@ -54,9 +85,12 @@ const until = async condition => { for (let i = 0; i < 100 && !condition(); ++i)
       if (texts.length < 3)
         found.push(`${picture} has ${texts.length} texts`);
     }
-    const search = await loaded(frame, "/search.html?q=uprobe");
-    if (!(await until(() => search.querySelectorAll("#mkdocs-search-results article").length > 3)))
-      found.push(`the search for "uprobe" shows ${search.querySelectorAll("#mkdocs-search-results article").length} pages`);
+    for (const [words, page] of Object.entries(questions)) {
+      const search = await loaded(frame, "/search.html?q=" + encodeURIComponent(words));
+      const shown = () => [...search.querySelectorAll("#mkdocs-search-results article a")].slice(0, 10).map(one => new URL(one.href).pathname.slice(1));
+      if (!(await until(() => shown().some(one => one.startsWith(page)))))
+        found.push(`the search for "${words}" shows ${shown().join(", ") || "nothing"}, and not ${page}`);
+    }
     frame.remove();
   }
   return found;
@@ -68,7 +102,7 @@ class Server(http.server.SimpleHTTPRequestHandler):
     def do_GET(self):
         if self.path != "/check":
             return super().do_GET()
-        body = (CHECK % (json.dumps(pages), json.dumps(pictures), json.dumps(WIDTHS))).encode()
+        body = (CHECK % (json.dumps(pages), json.dumps(pictures), json.dumps(WIDTHS), json.dumps(QUESTIONS))).encode()
         self.send_response(200)
         self.send_header("Content-Type", "text/html")
         self.end_headers()

@@ -5,12 +5,13 @@
 #     site.sh [--url URL] [--check]
 #
 # --url URL  where it will be published, if not at the address in CMakeLists.txt
-# --check    a headless browser loads every page, at the sizes of a desktop and of a telephone: no page is wider than the window, every
-#            picture is shown, no text in one overlaps another or leaves it, and the search finds what is there
+# --check    a headless browser loads every page, at the sizes of a desktop and of a telephone: no page is wider than the window, each has one
+#            first heading and leaves no level out, its search box is visible, text has the contrast of WCAG's AA, every picture is shown,
+#            no text in one overlaps another or leaves it, and the search finds questions' pages and words inside names
 # Takes mkdocs from PyPI (pip's own configuration), and scdoc, mandoc and, for --check, chromium from the distribution.
 set -euo pipefail
 top=$(realpath "$(dirname "$0")/..")
-usage() { sed -n '3,10s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+usage() { sed -n '3,11s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 url=$(sed -n 's/^ *HOMEPAGE_URL "\(.*\)").*/\1/p' "$top/CMakeLists.txt") check=''
 while [ $# -gt 0 ]; do
     case $1 in
@@ -35,7 +36,8 @@ for page in docs/man/*.scd; do
     name=$(basename "${page%.scd}")
     {
         printf '# %s(%s)\n\n<div>\n' "${name%.*}" "${name##*.}"
-        scdoc <"$page" | mandoc -T html -O fragment
+        # The page's name is the first heading, so mandoc's are one level lower.
+        scdoc <"$page" | mandoc -T html -O fragment | sed 's,<\(/\{0\,1\}\)h2,<\1h3,g; s,<\(/\{0\,1\}\)h1,<\1h2,g'
         echo '</div>'
     } >"$site/pages/docs/man/$name.md"
 done
@@ -71,9 +73,38 @@ cat >"$site/pages/site.css" <<'END'
 .rst-content pre { overflow-x: auto; max-width: 100%; }
 .rst-content .manual-text, .rst-content table.head, .rst-content table.foot { overflow-wrap: anywhere; }
 .wy-nav-content { max-width: 60em; }
+/* Colours of the theme that are too pale for text. */
+.rst-content a, .rst-content a:visited { color: #1c5f8f; }
+.rst-content code, .rst-content code.literal { color: #a5281b; }
+.rst-content a code, .rst-content a code.literal { color: inherit; }
+.wy-side-nav-search, .wy-side-nav-search > a, .wy-nav-top { background-color: #1f5f8b; }
+.wy-menu-vertical p.caption, .wy-menu-vertical header { color: #7fc4f2; }
+.rst-content footer, .rst-content .wy-breadcrumbs, footer span.commit { color: #555; }
+/* The side bar scrolls to the page's name: the search box stays. */
+.wy-side-nav-search { position: sticky; top: 0; z-index: 1; }
+.wy-nav-top form { margin: 0; }
+.wy-nav-top input { width: 100%; max-width: 20em; }
+END
+# A telephone hides the side bar, and the search box with it: one more at the top.
+mkdir -p "$site/theme"
+cat >"$site/theme/main.html" <<'END'
+{% extends "base.html" %}
+{% block mobile_nav %}{{ super() }}
+<form action="{{ base_url }}/search.html" method="get" role="search"><input type="search" name="q" placeholder="Search docs" aria-label="Search docs" /></form>
+{% endblock %}
 END
 { cat docs/site.yml; echo "site_url: $url"; echo "site_dir: html"; } >"$site/mkdocs.yml"
 "$python" -m mkdocs build --strict --quiet -f "$site/mkdocs.yml" || fail "mkdocs finds errors"
+# The search splits text at blanks only: words inside names, as of kernel.yama.ptrace_scope, are added.
+"$python" - "$site/html/search/search_index.json" <<'END'
+import json, re, sys
+index = json.load(open(sys.argv[1]))
+for doc in index["docs"]:
+    names = re.findall(r"\w+(?:[-._:/(]+\w+)+|\w*_\w+", doc["text"])
+    parts = {part for name in names for dotted in re.split(r"[^\w]+", name) for part in (dotted, *dotted.split("_")) if len(part) > 2}
+    doc["text"] += " " + " ".join(sorted(parts))
+json.dump(index, open(sys.argv[1], "w"))
+END
 echo "$site/html: $(find "$site/html" -name '*.html' | wc -l) pages"
 [ -n "$check" ] || exit 0
 exec "$python" "$top/docs/site_check.py" "$site/html"
