@@ -433,7 +433,7 @@ document() {
         cat <<EOF
 # Real programs
 
-Written by \`tests/long/real-programs.sh $all_programs\`, and with \`-c clang-19\`, as root after a build of fastsdt: Debian 12's
+Which programs were built, and what came of each build? Written by \`tests/long/real-programs.sh $all_programs\`, and with \`-c clang-19\`, as root after a build of fastsdt: Debian 12's
 unchanged sources, configured with their dtrace switch, -O2. Each row is a build that passed: the program's own tests give the same results
 as with systemtap's header; every probe is one of the provider file, with as many arguments; the program has the same probes with the same
 sizes and signs of arguments, fastsdt-check reports no error, and bpftrace, fastsdt-trace's user engine and gdb count what the program did.
