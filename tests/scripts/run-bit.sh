@@ -7,5 +7,5 @@ scripts=$(find . \( -path ./build -o -path ./.git \) -prune -o -type f -exec awk
 grep -qx ./scripts/demo.sh <<<"$scripts" || fail "the search does not find scripts/demo.sh"
 without=$(for file in $scripts; do [ -x "$file" ] || echo "$file"; done)
 # What is in scripts/ is for people; the rest is where it is used.
-expect "scripts" "$(cd scripts && echo *)" "bench.sh common demo.sh format.sh install-deps.sh package.sh site.sh test.sh"
+expect "scripts" "$(cd scripts && echo *)" "bench.sh common demo.sh format.sh install-deps.sh package.sh release.sh site.sh test.sh"
 expect "scripts without their run bit (git update-index --chmod=+x)" "$without" ""

@@ -30,8 +30,12 @@ for tool in check index probe trace; do
 done
 works fastsdt-dtrace /fastsdt/fastsdt-dtrace --version
 expect "fastsdt-dtrace --version" "$(cat out err)" "dtrace (fastsdt) $version"
+works "install, once more" /fastsdt/file install /fastsdt
+ln -sf somewhere "$root/fastsdt/fastsdt-check"
 inside /fastsdt/file install /fastsdt
-expect "install, once more" "$status $(cat err)" "2 /fastsdt/file: /fastsdt/fastsdt-check is there already; remove it first"
+expect "install where another's is" "$status $(cat err)" "2 /fastsdt/file: /fastsdt/fastsdt-check is there already; remove it first"
+rm "$root/fastsdt/fastsdt-check"
+works "install what is missing" /fastsdt/file install /fastsdt
 works "without arguments" /fastsdt/file
 expect "the tools it names" "$(sed -n 's/^  \(fastsdt-[a-z]*\) .*/\1/p' out | xargs)" \
     "fastsdt-check fastsdt-dtrace fastsdt-index fastsdt-probe fastsdt-trace"

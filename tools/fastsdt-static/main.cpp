@@ -10,6 +10,7 @@
 #include <nss.h>
 #include <string>
 #include <string_view>
+#include <vector>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -87,12 +88,19 @@ int install(const char* self, const std::string& folder)
     if (length < 0)
         return failed(self, "/proc/self/exe, where the links would lead: " + std::string(std::strerror(errno)));
     file[length] = 0;
-    for (const Tool& tool : tools)
-        if (const std::string link = folder + "/" + tool.name;
-            faccessat(AT_FDCWD, link.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+    std::vector<std::string> missing;
+    for (const Tool& tool : tools) {
+        const std::string link = folder + "/" + tool.name;
+        char to[sizeof file];
+        const ssize_t known = readlink(link.c_str(), to, sizeof to);
+        if (known == length && std::memcmp(to, file, length) == 0)
+            continue; // from the last time: an update
+        if (faccessat(AT_FDCWD, link.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0)
             return failed(self, link + " is there already; remove it first");
-    for (const Tool& tool : tools)
-        if (const std::string link = folder + "/" + tool.name; symlink(file, link.c_str()) < 0)
+        missing.push_back(link);
+    }
+    for (const std::string& link : missing)
+        if (symlink(file, link.c_str()) < 0)
             return failed(self, link + ": " + std::strerror(errno));
     return 0;
 }
