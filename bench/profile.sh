@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# profile:hz:N beside perf record -F N: how many samples each has of the same programs, what share its most frequent function has, and what
-# sampling costs the program, as the least of five runs. `bench/profile.sh [HZ]`, as root. For docs/profiling.md.
+# profile:hz:N beside perf record -F N. Both sample one process at once, since two runs of one program differ by more than the tools do (addresses,
+# hash seeds): how many samples each has, and what share of them three functions have. And what sampling costs the program: the least of five runs.
+# `bench/profile.sh [HZ]`, as root. For docs/profiling.md.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 top=$PWD hz=${1:-997}
@@ -19,7 +20,7 @@ C
 gcc -O1 -g -fno-omit-frame-pointer spin.c -o spin
 python=$(python3 -c 'import sys; print(sys.executable)')
 words='import re; [re.sub("(a+)b", r"\1", "aaab" * 2000) for _ in range(4000)]'
-numbers='import json; [json.loads(json.dumps(list(range(2000)))) for _ in range(3000)]'
+numbers='import json; [json.loads(json.dumps(list(range(2000)))) for _ in range(15000)]'
 # least COMMAND...: of the time that it ran, with its children, in ms; the most recent output stays.
 least() {
     for _ in 1 2 3 4 5; do
@@ -31,18 +32,28 @@ print(round(1000 * (used.ru_utime + used.ru_stime)))' "$@"
 }
 # The innermost frame of each sample that is the program's: in the kernel, where it has called it. That is what fastsdt-trace counts.
 program() { awk '!NF { found = 0 } NF && !found && $1 !~ /^ffff/ { print $2, 1; found = 1 }'; }
-share() { awk '{ count[$1] += $2; all += $2; if (count[$1] > count[most]) most = $1 } END { printf "%d | %s %.1f %%", all, most, 100 * count[most] / all }'; }
-echo "| program | alone, ms | perf record: samples | of them | with the tool, ms | fastsdt-trace: samples | of them | with the tool, ms |"
+# shares: of "NAME COUNT" lines the three most frequent names.
+shares() {
+    awk '{ count[$1] += $2; all += $2 } END { for (name in count) printf "%.1f %s %d\n", 100 * count[name] / all, name, all }' | sort -rn |
+        awk 'NR == 1 { printf "%d | ", $3 } NR <= 3 { printf "%s%s %s %%", (NR > 1 ? ", " : ""), $2, $1 }'
+}
+script="profile:hz:$hz { @[usym(reg(\"ip\"))] = count(); @s[ustack] = count(); }"
+echo "| program | alone, ms | with perf record, ms | with fastsdt-trace, ms | perf record: samples | of them | fastsdt-trace: samples | of them |"
 echo "|---|---|---|---|---|---|---|---|"
 row() {
-    local name=$1
+    local name=$1 alone perfs ours pid
     shift
     alone=$(least "$@")
     perfs=$(least perf record -q -g -F "$hz" -e cpu-clock -o perf.data "$@")
-    ours=$(least fastsdt-trace -o out -e "profile:hz:$hz { @[usym(reg(\"ip\"))] = count(); @s[ustack] = count(); }" -- "$@")
-    echo "| $name | $alone | $(perf script -i perf.data -F ip,sym 2>/dev/null | program | share) | $perfs |" \
-        "$(sed -n 's/^@\[\(.*\)\]: \([0-9]*\)$/\1 \2/p' out | share) | $ours |"
+    ours=$(least fastsdt-trace -o out -e "$script" -- "$@")
+    "$@" >/dev/null &
+    pid=$!
+    perf record -q -g -F "$hz" -e cpu-clock -o perf.data -p "$pid" &
+    fastsdt-trace -p "$pid" -o out -e "$script" 2>/dev/null &
+    wait
+    echo "| $name | $alone | $perfs | $ours | $(perf script -i perf.data -F ip,sym 2>/dev/null | program | shares) |" \
+        "$(sed -n 's/^@\[\(.*\)\]: \([0-9]*\)$/\1 \2/p' out | shares) |"
 }
-row "a loop" ./spin 5000
+row "a loop" ./spin 30000
 row "Python, regular expressions" "$python" -c "$words"
 row "Python, JSON" "$python" -c "$numbers"
