@@ -33,9 +33,8 @@ needs() {
 }
 needs git python3 sha256sum
 version=$(sed -n 's/^#define FASTSDT_VERSION_STRING "\(.*\)"$/\1/p' include/fastsdt.h)
-if [ -n "$snapshot" ]; then commit=HEAD; else
-    commit=v$version
-    git rev-parse -q --verify "refs/tags/$commit^{commit}" >/dev/null || fail "there is no tag $commit: tag the commit, or give --snapshot"
+if [ -n "$snapshot" ]; then commit=$(git rev-parse HEAD); else
+    commit=$(git rev-parse -q --verify "refs/tags/v$version^{commit}") || fail "there is no tag v$version: tag the commit, or give --snapshot"
 fi
 # Everything that is told a version says the same one. CMake, the wheel, Debian's and RPM's packages take it from fastsdt.h.
 for crate in rust rust/trace; do
@@ -67,7 +66,7 @@ make_release() { # FOLDER: in FOLDER/fastsdt-VERSION
     mkdir -p "$out"
     python3 -m venv "$folder/venv"
     git -c advice.detachedHead=false clone -q "$top" "$folder/source"
-    git -C "$folder/source" -c advice.detachedHead=false checkout -q "$(git rev-parse "$commit^{commit}")"
+    git -C "$folder/source" -c advice.detachedHead=false checkout -q "$commit"
     if wanted source; then
         git archive --format=tar --prefix="fastsdt-$version/" "$commit" | gzip -9n >"$out/fastsdt-$version.tar.gz"
     fi
