@@ -24,7 +24,7 @@ libc6-dev-arm64-cross libc6-dev-armhf-cross libc6-dev-riscv64-cross libc6-dev-pp
 libc6-dev-s390x-cross libc6-dev-mips64el-cross
 qemu-user qemu-system-arm qemu-system-misc qemu-system-ppc opensbi musl-tools
 gdb-multiarch elfutils debootstrap tcl meson automake cargo golang-go librust-cc-dev lintian
-curl wrk redis-server iproute2 babeltrace2 prometheus python3-prometheus-client python3-yaml python3-jsonschema
+curl dwarves wrk redis-server iproute2 babeltrace2 prometheus python3-prometheus-client python3-yaml python3-jsonschema
 python3-pip python3-setuptools python3-wheel python3-pandas mypy debhelper rpm rpmlint dejagnu zsh fish"
 case ${1:-} in
 "") wanted=$everything ;;

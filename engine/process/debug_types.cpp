@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "process/debug_types.h"
 
+#include "process/btf_types.h"
 #include "process/match.h"
 #include "base/demangle.h"
 #include "elf/debug_file.h"
@@ -288,6 +289,8 @@ public:
             dwarf_ = dwarf_begin(file_.get(), DWARF_C_READ);
         if (dwarf_)
             read();
+        if (functions.empty())
+            btf = std::make_unique<BtfFile>(path);
     }
     File(const File&) = delete;
     File& operator=(const File&) = delete;
@@ -304,6 +307,7 @@ public:
 
     std::map<std::string, Dwarf_Off> types, functions, variables;
     std::vector<Dwarf_Off> enumerations;
+    std::unique_ptr<BtfFile> btf; ///< where DWARF declares no function
 
     Declared declared()
     {
@@ -407,7 +411,7 @@ ShapePtr DebugFiles::record(const Probe& probe, const std::string& name)
 {
     File* const file = file_of(probe);
     const auto found = file ? file->find(file->types, name) : std::nullopt;
-    return found ? shape_of(*found) : nullptr;
+    return found ? shape_of(*found) : file && file->btf ? file->btf->record(name) : nullptr;
 }
 
 // Of the function that the probe means: overloads have their parameters in other places. Empty: it is not one.
@@ -480,6 +484,8 @@ std::optional<DebugTypes::Signature> DebugFiles::signature(const Probe& probe)
     File* const file = file_of(probe);
     if (!file || probe.offset != 0) // in the middle of a function they may be anywhere
         return std::nullopt;
+    if (file->btf)
+        return probe.source_name ? std::nullopt : file->btf->signature(probe.name);
     auto function = file->find(file->functions, linked_name(*file, probe));
     // A compiler that passes arguments as it likes, or not at all, says so.
     if (!function || number(*function, DW_AT_calling_convention) == uint64_t(DW_CC_nocall))
@@ -547,7 +553,9 @@ ShapePtr DebugFiles::variable(const Probe& probe, const std::string& name)
     File* const file = file_of(probe);
     auto found = file ? file->find(file->variables, name) : std::nullopt;
     Dwarf_Die type;
-    return found && type_of(*found, type) ? shape_of(type) : nullptr;
+    if (!found)
+        return file && file->btf ? file->btf->variable(name) : nullptr;
+    return type_of(*found, type) ? shape_of(type) : nullptr;
 }
 
 } // namespace fastsdt::engine

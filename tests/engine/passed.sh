@@ -7,18 +7,28 @@ need gcc python3
 need_attachable
 
 cat >make.py <<'END'
-import random, sys
+import ctypes, random, sys
 random.seed(int(sys.argv[1]))
-count, with_reals = 60, sys.argv[2] == "reals"
+count, with_reals, of_btf = 60, sys.argv[2] != "numbers", sys.argv[2] == "btf"
+ctype = {"int": ctypes.c_int, "long": ctypes.c_long, "signed char": ctypes.c_byte, "unsigned short": ctypes.c_ushort, "unsigned": ctypes.c_uint,
+         "_Bool": ctypes.c_bool, "double": ctypes.c_double, "float": ctypes.c_float}
+def is_ambiguous(members, packed):
+    """.BTF cannot say that a structure is aligned to 16, or that an array is a vector."""
+    class made(ctypes.Structure):
+        _pack_ = 1 if packed else 0
+        _fields_ = [(name, ctype[kind] * length if length else ctype[kind]) for name, kind, _, length in members]
+    arrays = [ctypes.sizeof(ctype[kind]) * length for _, kind, _, length in members if length]
+    return ctypes.sizeof(made) % 16 == 0 or any(size == 8 or size % 16 == 0 for size in arrays)
 numbers = [("int", "%d"), ("long", "%ld"), ("signed char", "%d"), ("unsigned short", "%d"), ("unsigned", "%u"), ("_Bool", "%d")]
 reals = [("double", "%.9g"), ("float", "%.9g")]
 def number():
     return random.choice(numbers + (2 * reals if with_reals else []))
 structures = []
-for i in range(25):
+while len(structures) < 25:
     members = [(f"m{k}", *number(), random.choice([0, 0, 0, 2, 3])) for k in range(random.randint(1, random.choice([2, 3, 6])))]
     packed = random.random() < 0.15
-    structures.append((f"struct s{i}", members, packed))
+    if not (of_btf and is_ambiguous(members, packed)):
+        structures.append((f"struct s{len(structures)}", members, packed))
 def parts(name, type):
     """Each number of a value: how C and a script name it, its format, its C type."""
     for structure, members, _ in structures:
@@ -88,6 +98,21 @@ for seed in 1 2 3 ${FASTSDT_SEED:-}; do
     gcc -g -O1 -w app.c -o app || fail "gcc: $seed"
     compare user
 done
+# The same of .BTF, which stays when a program is stripped of its debug information: by gcc, by pahole, and by pahole as it is without options, which
+# makes integers of floating-point numbers.
+writes_btf() { [ "$1" = gcc ] && gcc -gbtf "${@:2}" || { gcc -g "${@:2}" && $1 "${@: -1}"; }; }
+btf=""
+for writer in gcc "pahole --btf_gen_floats -J" "pahole -J"; do
+    echo 'int main(void) { return 0; }' >empty.c
+    have "${writer%% *}" && writes_btf "$writer" empty.c -o empty 2>/dev/null && readelf -SW empty | grep -q ' \.BTF ' ||
+        { echo "not tried: .BTF by $writer"; continue; }
+    btf=yes
+    python3 make.py "$((++seed))" btf
+    writes_btf "$writer" -O1 -w app.c -o app || fail "gcc: $seed"
+    strip -g app
+    [ -z "$(readelf -SW app | grep '\.debug_info')" ] || fail "it has DWARF"
+    compare user
+done
 cat >odd.c <<'END'
 typedef float four __attribute__((vector_size(16)));
 struct aligned { long a; } __attribute__((aligned(16)));
@@ -102,33 +127,44 @@ FUNCTION(long negative(enum sign e)) return e; }
 FUNCTION(long first(long x, long y)) return x + y; }
 FUNCTION(long second(long y, long x)) return x - y; }
 FUNCTION(struct pair both(long x, long y)) return (struct pair){x, y}; }
+FUNCTION(long of_pair(struct pair p, long x)) return p.b + x; }
+struct item { struct item *next; unsigned low : 3; int high : 13; const char *text; struct pair pair; enum sign sign; };
+FUNCTION(long walked(const struct item *first, int (*compare)(void))) return first->next->pair.b; }
 int main(void)
 {
     union either u = {.l = 77};
     return vector((four){1}, 2) + behind(1, 2, 3, 4, 5, 6, 7, (struct aligned){8}, 9) + chosen(u, 8.5, 42) + negative(below) + first(1, 2) + second(3, 4)
-        + both(5, 6).b < 0;
+        + both(5, 6).b + of_pair((struct pair){10, 11}, 12)
+        + walked(&(struct item){&(struct item){0, 5, -7, "second", {13, 14}, below}, 1, 2, "first", {15, 16}, above}, 0) < 0;
 }
 END
-gcc -g -O1 odd.c -o odd
-fastsdt-trace --engine user -e 'uprobe:./odd:chosen { printf("%d %d\n", args.u.l, args.x); } uprobe:./odd:negative { printf("%d\n", args.e); }
-    uprobe:./odd:first, uprobe:./odd:both { printf("%d %d\n", args.x, args.y); }
-    uretprobe:./odd:first, uretprobe:./odd:second { printf("%d\n", retval); }' -- ./odd >out 2>err || fail "$(cat err)"
-expect "unions, enumerations, two functions" "$(grep -v '^sites' out)" "77 42
--1
-1 2
-3
-1
-5 6"
 # refused NAME SCRIPT WHAT
 refused() {
     local status=0
     fastsdt-trace --engine user -e "$2" -- ./odd >out 2>err || status=$?
     expect "$1" "$status $(grep -c -F "$3" err)" "2 1"
 }
-refused "behind a vector" 'uprobe:./odd:vector { print(args.x); }' "where x is passed is not known here, by its type long int or one before it"
-refused "behind what is aligned" 'uprobe:./odd:behind { print(args.x); }' "where x is passed is not known here"
-refused "another place" 'uprobe:./odd:first, uprobe:./odd:second { print(args.x); }' "uprobe:./odd:second has x in another place or of another type than uprobe:./odd:first"
-refused "another result" 'uretprobe:./odd:first, uretprobe:./odd:both { print(retval); }' "have results of different types"
+for debug in -g ${btf:+-gbtf}; do
+    gcc $debug -O1 odd.c -o odd 2>/dev/null || continue # clang as gcc
+    both=", uprobe:./odd:both" more=$'\n5 6'
+    [ $debug = -g ] || { strip -g odd && both="" more=""; } # .BTF does not say whether `struct pair` is aligned to 16
+    fastsdt-trace --engine user -e 'uprobe:./odd:chosen { printf("%d %d\n", args.u.l, args.x); } uprobe:./odd:negative { printf("%d\n", args.e); }
+        uprobe:./odd:first'"$both"' { printf("%d %d\n", args.x, args.y); }
+        uretprobe:./odd:first, uretprobe:./odd:second { printf("%d\n", retval); }' -- ./odd >out 2>err || fail "$(cat err)"
+    expect "unions, enumerations, two functions" "$(grep -v '^sites' out)" "77 42
+-1
+1 2
+3
+1$more"
+    fastsdt-trace --engine user -e 'uprobe:./odd:walked { $n = args.first.next; printf("%d %d %s %d %d %d\n", $n->low, $n->high, str($n->text), $n->pair.b, $n->sign, args.first->low); }' \
+        -- ./odd >out 2>err || fail "$(cat err)"
+    expect "members: $debug" "$(sed 1q out)" "5 -7 second 14 -1 1"
+    refused "behind a vector" 'uprobe:./odd:vector { print(args.x); }' "where x is passed is not known here, by its type long int or one before it"
+    refused "behind what is aligned" 'uprobe:./odd:behind { print(args.x); }' "where x is passed is not known here"
+    refused "another place" 'uprobe:./odd:first, uprobe:./odd:second { print(args.x); }' "uprobe:./odd:second has x in another place or of another type than uprobe:./odd:first"
+    [ -z "$both" ] || refused "another result" 'uretprobe:./odd:first, uretprobe:./odd:both { print(retval); }' "have results of different types"
+done
+[ -z "$btf" ] || refused "what .BTF does not tell" 'uprobe:./odd:of_pair { print(args.x); }' "where x is passed is not known here, by its type long int or one before it"
 if [ "$(id -u)" = 0 ] && [ -e /sys/bus/event_source/devices/uprobe/type ]; then
     python3 make.py 4 numbers
     gcc -g -O1 -w app.c -o app
