@@ -252,9 +252,13 @@ Descriptor make_program(const Context& context, const Site& site, std::optional<
     const size_t end = log.find("\nprocessed ");
     log = log.substr(0, end);
     const size_t start = log.rfind('\n');
-    throw Refusal({State::not_in_kernel, 0,
-                   fmt::format("the BPF program is refused ({}{}{})", std::strerror(error), log.empty() ? "" : ": ",
-                               start == log.npos ? log : log.substr(start + 1))});
+    throw Refusal(
+        {State::not_in_kernel, 0,
+         fmt::format("{}the BPF program is refused ({}{}{})",
+                     log.find("is too complex") == log.npos && error != E2BIG
+                         ? ""
+                         : "the clause has too much in it for this kernel, make two of it: ",
+                     std::strerror(error), log.empty() ? "" : ": ", start == log.npos ? log : log.substr(start + 1))});
 }
 
 } // namespace fastsdt::engine::bpf

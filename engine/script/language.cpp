@@ -202,6 +202,17 @@ bool is_elsewhere(std::string_view word, Elsewhere of)
                        [&](const ElsewhereWord& each) { return each.word == word && each.of == of; });
 }
 
+Nearest near_probe_kind(std::string_view word)
+{
+    Nearest nearest(word);
+    for (const auto& each : probes)
+        nearest.look(each.word);
+    for (const ElsewhereWord& each : elsewhere)
+        if (each.of == Elsewhere::probe)
+            nearest.look(each.word);
+    return nearest;
+}
+
 std::string why_not_here(std::string_view word, bool is_call)
 {
     for (const ElsewhereWord& each : elsewhere)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The tables of language.def.
 #pragma once
+#include "base/nearest.h"
 #include "script/script.h"
 
 #include <optional>
@@ -64,6 +65,8 @@ std::string all_probe_kinds();
 
 /// Whether bpftrace knows the word as that, and this subset does not.
 bool is_elsewhere(std::string_view word, Elsewhere of);
+/// Of a word that is none: the kind of probe that was meant, of this language or of bpftrace's alone.
+Nearest near_probe_kind(std::string_view word);
 /// Why a word that bpftrace knows is not here: a sentence.
 std::string why_not_here(std::string_view word, bool is_call);
 

@@ -114,6 +114,19 @@ void period(Probe& probe, std::vector<std::string> parts)
                                         : std::max<uint64_t>(million / number, 1);
 }
 
+// The kind was mistyped, or left out.
+[[noreturn]] void no_kind(const Token& token, const std::vector<std::string>& parts)
+{
+    const std::string& type = parts[0];
+    const Nearest nearest = near_probe_kind(type);
+    std::string instead = did_you_mean(nearest);
+    if (instead.empty() && parts.size() == 2 && type.find_first_of("/.") != type.npos)
+        instead = fmt::format("; a function is uprobe:{}, and a probe usdt:{}:PROVIDER:NAME", token.word, type);
+    else if (instead.empty() && parts.size() == 2)
+        instead = fmt::format("; a program's probe is usdt:FILE:PROVIDER:NAME, here usdt:*:{}", token.word);
+    fail(token.where, fmt::format("\"{}\" is no kind of probe: {} are{}", type, all_probe_kinds(), instead));
+}
+
 } // namespace
 
 Probe read_probe(const Token& token, const std::vector<std::string>& parameters, size_t& used)
@@ -154,11 +167,7 @@ Probe read_probe(const Token& token, const std::vector<std::string>& parameters,
             token.where,
             fmt::format("\"{}\" is not in this subset of bpftrace's language: it has {}", type, all_probe_kinds()));
     if (!kind)
-        fail(token.where,
-             fmt::format("\"{}\" is no kind of probe: {} are{}", type, all_probe_kinds(),
-                         parts.size() == 2
-                             ? fmt::format("; a program's probe is usdt:FILE:PROVIDER:NAME, here usdt:*:{}", token.word)
-                             : ""));
+        no_kind(token, parts);
     probe.kind = *kind;
     switch (*kind) {
     case Probe::Kind::begin:

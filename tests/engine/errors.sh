@@ -44,6 +44,12 @@ expect "a file" "$(head -1 err)" 'script.bt:2:15: error: a value is wanted, and 
 
 error -e 'shop:order { @ = count(); }' -- ./app
 grep -q '^-e:1:1: error: "shop" is no kind of probe: .*; a program.s probe is usdt:FILE:PROVIDER:NAME, here usdt:\*:shop:order$' err || fail "$(cat err)"
+error -e 'uprob:./app:main { @ = count(); }' -- ./app
+grep -q '"uprob" is no kind of probe: .*; did you mean "uprobe"?$' err || fail "$(cat err)"
+error -e 'kprobee:vfs_read { @ = count(); }' -- ./app
+grep -q '; did you mean "kprobe"?$' err || fail "$(cat err)"
+error -e './app:main { @ = count(); }' -- ./app
+grep -q '; a function is uprobe:./app:main, and a probe usdt:./app:PROVIDER:NAME$' err || fail "$(cat err)"
 error -e 'usdt:*:shop:order { exit() }'
 grep -q '^fastsdt-trace: name a process with --pid, all that have a file with --exe, or a command after --: usdt:\*:shop:order is a probe of a program$' err || fail "$(cat err)"
 error -e 'BEGIN { exit() }' -p 1 -- ./app

@@ -96,8 +96,8 @@ refuses() { # NUMBER WORDS
     fastsdt-probe --pid "$1" --seconds 1 >out 2>err || status=$?
     expect "--pid $1" "$status $(cat err)" "2 fastsdt-probe: $2"
 }
-refuses 0 "--pid: Value 0 not in range 1 to 4194304; see fastsdt-probe --help"
-refuses x "--pid: Value x not in range 1 to 4194304; see fastsdt-probe --help"
+refuses 0 "--pid: \"0\" is not the number of a process: pidof NAME tells it; see fastsdt-probe --help"
+refuses x "--pid: \"x\" is not the number of a process: pidof NAME tells it; see fastsdt-probe --help"
 started ./program zombie
 thread=
 until [ -n "$thread" ]; do for thread in "/proc/$pid/task/"*; do [ "${thread##*/}" = "$pid" ] && thread= || break; done; done

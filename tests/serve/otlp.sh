@@ -49,7 +49,7 @@ said "an error" 2 "$url" "status 503: try again later"
 answer 302 ""
 said "another place" 2 "$url" "status 302"
 answer 200 '{"partialSuccess":{"rejectedSpans":"2","errorMessage":"too old"}}'
-said "a part" 2 "$url" "the collector took all but 2: too old"
+said "a part" 2 "$url" "the collector refused 2 spans: too old"
 answer 200 'this is no JSON'
 fastsdt-trace export trace --otlp "$url" >out.txt 2>&1 || fail "an answer that is no JSON: $(cat out.txt)"
 answer
@@ -57,6 +57,14 @@ python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(
 said "nobody there" 2 "http://127.0.0.1:$(cat free)" "/v1/traces: Failed to connect to 127.0.0.1"
 said "a password" 2 "http://user:secret@127.0.0.1:$(cat free)" "http://127.0.0.1:$(cat free)/v1/traces: "
 ! grep -q secret log || fail "the password is printed: $(cat log)"
+said "the path too" 2 "$url/v1/traces/" "$url/v1/traces/: the collector's address alone is wanted; /v1/traces is added to it"
+status=0
+fastsdt-trace serve --otlp "" -e 'BEGIN { @ = 1; }' -p $$ 2>log || status=$?
+expect "an empty one" "$status $(cut -d';' -f1 log)" "2 fastsdt-trace: --otlp: a URL like http://127.0.0.1:4318 is wanted"
+echo '{ "otlp": { "seconds": 1 }, "scripts": [] }' >empty.json
+status=0
+fastsdt-trace serve --config empty.json 2>log || status=$?
+expect "none in a configuration" "$status $(cat log)" '2 fastsdt-trace: empty.json: otlp: "url" is missing, the collector'"'"'s: "http://127.0.0.1:4318"'
 said "no URL" 2 "127.0.0.1:4318" "a URL like http://127.0.0.1:4318 is wanted"
 said "another protocol" 2 "ftp://127.0.0.1" "a URL like http://127.0.0.1:4318 is wanted"
 said "a wrong port" 2 "http://127.0.0.1:port" "--otlp http://127.0.0.1:port: "
@@ -87,11 +95,11 @@ metric() { python3 -c "import urllib.request as u; print(u.urlopen('http://127.0
 await '[ "$(metric "fastsdt_sites_armed{script=\"app\"}")" = 1.0 ] || [ "$(metric "fastsdt_sites_armed{script=\"app\"}")" = 3.0 ]'
 hit 10
 answer 500 '{"message":"full"}'
-await 'grep -q "v1/metrics: the collector answered with status 500: full; the metrics are not delivered" log'
+await 'grep -q "v1/metrics: the collector answered with status 500: full; metrics are not delivered" log'
 await '[ "$(metric fastsdt_otlp_undelivered_total | cut -d. -f1)" -ge 2 ]'
 expect "said once" "$(grep -c "are not delivered" log)" 1
 answer
-await 'grep -q "the metrics are delivered again" log'
+await 'grep -q "all metrics are delivered again" log'
 # A configuration that is refused changes nothing, not even where the service listens.
 cp config.json former.json
 sed "s|\"listen\": \"127.0.0.1:0\"|\"listen\": \"127.0.0.1:$(cat free)\"|; s|$url|ftp://nowhere|" former.json >config.json

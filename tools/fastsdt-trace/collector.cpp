@@ -45,17 +45,22 @@ bool knows_https()
 std::string checked(const std::string& url)
 {
     if (!url.starts_with("http://") && !url.starts_with("https://"))
-        throw Unusable(fmt::format("--otlp {}: a URL like http://127.0.0.1:4318 is wanted", printed_url(url)));
+        throw Unusable(fmt::format("{}: a URL like http://127.0.0.1:4318 is wanted", printed_url(url)));
     if (url.starts_with("https://") && !knows_https())
-        throw Unusable(fmt::format("--otlp {}: this build of fastsdt-trace sends plain http only", printed_url(url)));
+        throw Unusable(fmt::format("{}: this build of fastsdt-trace sends plain http only", printed_url(url)));
     CURLU* const parsed = curl_url();
     if (!parsed)
         throw std::bad_alloc();
     const CURLUcode code = curl_url_set(parsed, CURLUPART_URL, url.c_str(), 0);
     curl_url_cleanup(parsed);
     if (code != CURLUE_OK)
-        throw Unusable(fmt::format("--otlp {}: {}", printed_url(url), curl_url_strerror(code)));
-    return url.substr(0, url.find_last_not_of('/') + 1);
+        throw Unusable(fmt::format("{}: {}", printed_url(url), curl_url_strerror(code)));
+    const std::string address = url.substr(0, url.find_last_not_of('/') + 1);
+    for (const std::string_view path : {"/v1/traces", "/v1/metrics"})
+        if (address.ends_with(path))
+            throw Unusable(
+                fmt::format("{}: the collector's address alone is wanted; {} is added to it", printed_url(url), path));
+    return address;
 }
 
 size_t keep_answer(char* bytes, size_t, size_t size, void* to)
@@ -96,11 +101,11 @@ std::string refusal_in(const std::string& answer)
     const auto partial = all.is_object() ? all.find("partialSuccess") : all.end();
     if (!all.is_object() || partial == all.end() || !partial->is_object())
         return {};
-    for (const char* const name : {"rejectedSpans", "rejectedDataPoints"})
+    for (const auto& [name, what] : {std::pair("rejectedSpans", "spans"), {"rejectedDataPoints", "data points"}})
         if (const auto found = partial->find(name); found != partial->end()) {
             const std::string number = found->is_string() ? found->get<std::string>() : found->dump(); // of 64 bits
             if (number != "0")
-                return fmt::format("the collector took all but {}{}", printable(number),
+                return fmt::format("the collector refused {} {}{}", printable(number), what,
                                    words_of(text_in(*partial, "errorMessage")));
         }
     return {};

@@ -190,7 +190,10 @@ void add_subcommands(CLI::App& app, Given& given)
     serve
         ->add_option("--otlp", given.serve.otlp,
                      "Send the metrics to an OpenTelemetry collector too, http://HOST:4318, every 10 seconds")
-        ->type_name("URL");
+        ->type_name("URL")
+        ->check([](const std::string& url) {
+            return url.empty() ? "a URL like http://127.0.0.1:4318 is wanted" : std::string();
+        });
     serve->footer(
         "Without --config, the options -e, -p, --exe, --comm, --cgroup, --container, --user, -f, --no-follow and\n"
         "--read-memory mean what they mean without serve; see fastsdt-trace --help.\n\n"

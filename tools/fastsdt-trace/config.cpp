@@ -248,6 +248,8 @@ Config read_config(const std::string& file)
                  {"seconds",
                   [&](const Node& one) { config.otlp_period = std::chrono::seconds(one.number(1, most_seconds)); }},
              });
+             if (config.otlp.empty())
+                 n.refuse("\"url\" is missing, the collector's: \"http://127.0.0.1:4318\"");
          }},
         {"keys", [&](const Node& n) { config.most_keys = static_cast<size_t>(n.number(1, most_keys_of_all)); }},
         {"scripts",

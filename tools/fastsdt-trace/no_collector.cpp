@@ -12,7 +12,7 @@ struct Collector::State {};
 
 Collector::Collector(const std::string& url)
 {
-    throw Unusable(fmt::format("--otlp {}: fastsdt-trace is built without libcurl (FASTSDT_OTLP)", printed_url(url)));
+    throw Unusable(fmt::format("{}: fastsdt-trace is built without libcurl (FASTSDT_OTLP)", printed_url(url)));
 }
 
 Collector::~Collector() = default;

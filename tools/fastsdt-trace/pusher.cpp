@@ -78,7 +78,7 @@ void Pusher::run()
         busy_ = false;
         undelivered_ += !error.empty();
         if (error.empty() == failed_) // it has changed
-            news_ = error.empty() ? "the metrics are delivered again" : error + "; the metrics are not delivered";
+            news_ = error.empty() ? "all metrics are delivered again" : error + "; metrics are not delivered";
         failed_ = !error.empty();
         changed_.notify_all();
     }
