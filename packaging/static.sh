@@ -117,7 +117,7 @@ build() {
         # Of these packages only the headers are used, which are the same everywhere.
         config=/usr/lib/$(gcc -print-multiarch)/cmake
         cross=(-DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR="$arch" -Dzydis_DIR="$config/zydis" -DZycore_DIR="$config/zycore"
-            -Dfmt_DIR="$config/fmt")
+            -Dfmt_DIR="$config/fmt" -DFASTSDT_LIBRARY_iberty="$folder/libraries/libiberty.a")
     fi
     mkdir -p "$folder/libraries"
     "$top/packaging/static.sh" --libraries "$folder/libraries" "$arch" || exit # a function behind which || stands would go on after errors
