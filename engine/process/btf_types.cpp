@@ -191,15 +191,20 @@ void BtfFile::Free::operator()(btf* all) const
 
 BtfFile::BtfFile(const std::string& path)
 {
-    Image::each(
-        path,
-        [&](const Image& image) {
-            // Not by btf__parse_elf(), which writes to the standard error of every program where a file lacks the section.
-            const Section* const section = image.section(".BTF");
-            if (const auto bytes = section ? image.contents(*section) : std::span<const std::byte>(); !bytes.empty())
-                btf_.reset(btf__new(bytes.data(), static_cast<uint32_t>(bytes.size())));
-        },
-        [](const Error&) {});
+    try {
+        Image::each(
+            path,
+            [&](const Image& image) {
+                // Not by btf__parse_elf(), which writes to the standard error of every program where a file lacks the section.
+                const Section* const section = image.section(".BTF");
+                if (const auto bytes = section ? image.contents(*section) : std::span<const std::byte>();
+                    !bytes.empty())
+                    btf_.reset(btf__new(bytes.data(), static_cast<uint32_t>(bytes.size())));
+            },
+            [](const Error&) {});
+    } catch (const Unusable&) { // a name like libc.so.6, which each process has a file for
+        return;
+    }
     if (!btf_)
         return;
     const Types types(btf_.get());
