@@ -59,21 +59,46 @@ size_t check_length(Bytes code)
     return branch && at + branch < code.size() ? at + branch : 0;
 }
 
-// push %rbp; mov %rsp, %rbp; sub $N, %rsp
-bool is_prologue(Bytes code)
+// Bytes of an instruction that begins with these, and an offset or a number of one byte or of four behind them. 0: it is another
+size_t length_of(Bytes code, std::initializer_list<unsigned> with_byte, std::initializer_list<unsigned> with_four)
 {
-    return starts_with(code, {0x55, 0x48, 0x89, 0xe5})
-        && (starts_with(code.subspan(4), {0x48, 0x83, 0xec}) || starts_with(code.subspan(4), {0x48, 0x81, 0xec}));
+    const size_t length = starts_with(code, with_byte) ? with_byte.size() + 1
+        : starts_with(code, with_four)                 ? with_four.size() + 4
+                                                       : 0;
+    return length <= code.size() ? length : 0;
 }
 
-// add $N, %rsp; pop %rbp; ret. Or only the end of it.
+// sub $N, %rsp, and add $N, %rsp. The assembler writes 128 as less -128.
+size_t makes_frame(Bytes code)
+{
+    return starts_with(code, {0x48, 0x83, 0xc4, 0x80}) ? 4 : length_of(code, {0x48, 0x83, 0xec}, {0x48, 0x81, 0xec});
+}
+
+size_t drops_frame(Bytes code)
+{
+    return starts_with(code, {0x48, 0x83, 0xec, 0x80}) ? 4 : length_of(code, {0x48, 0x83, 0xc4}, {0x48, 0x81, 0xc4});
+}
+
+// cmd/internal/obj/x86/obj6.go makes these of a function's beginning and of each RET, as a whole: no case of a switch begins inside.
+// push %rbp; mov %rsp, %rbp; sub $N, %rsp. Until Go 1.20: sub $N, %rsp; mov %rbp, N-8(%rsp).
+bool is_prologue(Bytes code)
+{
+    if (starts_with(code, {0x55, 0x48, 0x89, 0xe5}))
+        return makes_frame(code.subspan(4)) != 0;
+    const size_t frame = makes_frame(code);
+    return frame != 0 && length_of(code.subspan(frame), {0x48, 0x89, 0x6c, 0x24}, {0x48, 0x89, 0xac, 0x24}) != 0;
+}
+
+// add $N, %rsp; pop %rbp; ret. Until Go 1.20: mov N-8(%rsp), %rbp; add $N, %rsp; ret. Or only the end of it. A nop in front of a ret keeps it
+// from the end of 32 bytes.
 bool is_epilogue(Bytes code)
 {
-    if (starts_with(code, {0x48, 0x83, 0xc4}))
-        code = code.subspan(std::min<size_t>(4, code.size()));
-    else if (starts_with(code, {0x48, 0x81, 0xc4}))
-        code = code.subspan(std::min<size_t>(7, code.size()));
-    return starts_with(code, {0x5d, 0xc3});
+    const size_t old = length_of(code, {0x48, 0x8b, 0x6c, 0x24}, {0x48, 0x8b, 0xac, 0x24});
+    const size_t frame = drops_frame(code.subspan(old));
+    Bytes rest = code.subspan(old + frame);
+    const bool pops = old == 0 && starts_with(rest, {0x5d});
+    rest = rest.subspan(pops ? 1 : 0);
+    return (pops || frame != 0) && (starts_with(rest, {0xc3}) || starts_with(rest, {0x90, 0xc3}));
 }
 
 } // namespace
