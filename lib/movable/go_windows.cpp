@@ -204,14 +204,21 @@ bool moves(const Image& image, uint64_t address)
 
 } // namespace
 
+// Debuggers break where the line table says that the first instructions end, and write there without asking anybody. In the middle of a jump that
+// would make it lead anywhere. Until Go 1.20 that is behind the check, where the window begins. Later it is behind push %rbp; mov %rsp, %rbp, which
+// are too few: so the check's branch moves too, in front of the hit.
 Window GoWindows::entry_of(const Body& body) const
 {
     Window window;
     window.address = body.entry;
     auto step = std::find_if(body.steps.begin(), body.steps.end(),
                              [&](const Body::Step& one) { return one.address == body.entry; });
+    if (step != body.steps.begin() && starts_with(image_.bytes_at(body.entry), {0x55, 0x48, 0x89, 0xe5})) {
+        window.at = std::prev(step)->length;
+        window.address -= window.at;
+    }
     uint64_t end = body.entry;
-    for (; end - body.entry < jump_size; ++step) {
+    for (; end - window.address < jump_size; ++step) {
         if (step == body.steps.end())
             return refused(body.entry, Obstacle::too_short);
         if (step->flow != Instruction::next || !moves(image_, step->address))
@@ -219,10 +226,10 @@ Window GoWindows::entry_of(const Body& body) const
         end = step->end();
     }
     // A switch's cases begin behind that.
-    if (body.computed && !is_prologue(image_.bytes_at(body.entry)))
+    if (end != body.entry && body.computed && !is_prologue(image_.bytes_at(body.entry)))
         return refused(body.entry, Obstacle::computed_jump);
-    window.length = uint8_t(end - body.entry);
-    window.obstacle = obstacle_to(body, body.entry, end);
+    window.length = uint8_t(end - window.address);
+    window.obstacle = obstacle_to(body, window.address, end);
     return window;
 }
 
@@ -284,7 +291,7 @@ std::vector<Window> GoWindows::exits(uint64_t function) const
     if (const Obstacle obstacle = read(function, body); obstacle != Obstacle::none)
         return {refused(function, obstacle)};
     const Window entry = entry_of(body);
-    const uint64_t least = body.entry + (entry.obstacle == Obstacle::none ? entry.length : 0);
+    const uint64_t least = entry.obstacle == Obstacle::none ? entry.address + entry.length : body.entry;
     std::vector<Window> exits;
     for (size_t i = 0; i < body.steps.size(); ++i) {
         const Body::Step& step = body.steps[i];

@@ -3,8 +3,9 @@
 // is made by one compiler:
 //
 //     f:  cmp 0x10(%r14),%rsp      the stack's check, as cmd/internal/obj/x86/obj6.go makes it: stacksplit()
-//         jbe grow
-//         push %rbp; mov %rsp,%rbp; sub $N,%rsp     <- the window of the entry
+//         jbe grow                              <- the window of the entry, which is hit behind this
+//         push %rbp; mov %rsp,%rbp              <- and this, where the branch is a short one
+//         sub $N,%rsp                           <- debuggers break here
 //         ...
 //         add $N,%rsp; pop %rbp; ret                <- that of a return
 //

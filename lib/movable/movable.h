@@ -67,7 +67,7 @@ struct Window {
     uint64_t address = 0; ///< ELF vaddr of the first byte that is replaced
     uint8_t length =
         0; ///< of whole instructions, and of padding behind a return: 5 to 32 bytes, on arm64 4. What comes behind goes on at address + length
-    uint8_t at = 0;     ///< offset of the instruction before which a probe is hit: 0 at an entry
+    uint8_t at = 0;     ///< offset of the instruction before which a probe is hit: 0 at an entry, but of Go
     uint8_t faults = 0; ///< Fault, of all instructions
     bool calls = false; ///< the last instruction is a direct call
     bool leaves =
