@@ -42,7 +42,8 @@ gcc -O2 tests/engine/box.c -o "$work/box"
 python3 tests/long/services.py "$seconds" "$work/table.md" "${services[@]}"
 if [ -n "$record" ]; then
     sed '/^## Services under load$/,$d' docs/recorded/real-programs.md | sed -e :a -e '/^\n*$/{$d;N;ba' -e '}' >"$work/document"
-    { cat "$work/document"; echo; cat "$work/table.md"; } >"$work/real-programs.md"
+    sed '1,/^## Services under load$/d' docs/recorded/real-programs.md | sed -n '/^## /,$p' >"$work/behind" # what others have written
+    { cat "$work/document"; echo; cat "$work/table.md"; [ ! -s "$work/behind" ] || { echo; cat "$work/behind"; }; } >"$work/real-programs.md"
     mv "$work/real-programs.md" docs/recorded/real-programs.md
     echo "recorded in docs/recorded/real-programs.md"
 fi

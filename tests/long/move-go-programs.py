@@ -1,0 +1,517 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""What tests/long/move-go-programs.sh says, with the packages that it has unpacked in the current folder."""
+import argparse
+import base64
+import gzip
+import hashlib
+import http.client
+import json
+import multiprocessing
+import os
+import random
+import re
+import selectors
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+import time
+import urllib.parse
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../engine"))
+from traced import Traced  # noqa: E402
+
+WORK = os.getcwd()
+CLIENTS = 3 # of each program
+LESS = 5 # niceness: of programs and clients, which are busy with what tracers leave of the processors; else these come too seldom
+LONG_ENOUGH = 300 # seconds for what takes some, on a busy machine
+
+
+class Broken(Exception):
+    """A promise was broken; the text says which."""
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def until(what, true):
+    """Polls."""
+    end = time.monotonic() + LONG_ENOUGH
+    while not true():
+        if time.monotonic() > end:
+            raise Broken(f"{LONG_ENOUGH} s were not enough: {what}")
+        time.sleep(0.02)
+
+
+class Client:
+    """A connection that stays. Each client has its own."""
+
+    def __init__(self, port, tls=False):
+        if tls:
+            context = ssl.create_default_context()
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+            self.connection = http.client.HTTPSConnection("localhost", port, timeout=LONG_ENOUGH, context=context)
+        else:
+            self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=LONG_ENOUGH)
+
+    def ask(self, path, body=None, wanted=200, **headers):
+        headers = {name.replace("_", "-"): value for name, value in headers.items()}
+        self.connection.request("GET" if body is None else "POST", path, body, headers)
+        answer = self.connection.getresponse()
+        text = answer.read()
+        if answer.status != wanted:
+            raise Broken(f"{path}: status {answer.status}: {text[:200]}")
+        return text
+
+
+def same(what, got, wanted):
+    if got != wanted:
+        raise Broken(f"{what}: {str(got)[:200]} instead of {str(wanted)[:200]}")
+
+
+# ---- The programs: `command` starts one, `client(number)` makes a function of a number which asks, checks, and raises what is wrong.
+
+class Prometheus:
+    name, file, unit = "prometheus", "usr/bin/prometheus", "queries"
+
+    def __init__(self):
+        self.port = free_port()
+
+    def command(self, program):
+        with open("prometheus.yml", "w", encoding="ascii") as file:
+            file.write("global: {scrape_interval: 200ms}\nscrape_configs: [{job_name: itself, static_configs: "
+                       f'[{{targets: ["127.0.0.1:{self.port}"]}}]}}]\n')
+        return [program, f"--config.file={WORK}/prometheus.yml", f"--storage.tsdb.path={WORK}/prometheus.data", f"--web.listen-address=127.0.0.1:{self.port}"]
+
+    def client(self, number):
+        client = Client(self.port)
+
+        def value(query):
+            result = json.loads(client.ask("/api/v1/query?query=" + urllib.parse.quote(query)))["data"]
+            return float(result["result"][1]) if result["resultType"] == "scalar" else float(result["result"][0]["value"][1])
+
+        def ask(i):
+            kind = (i + number) % 4
+            if kind == 0:
+                same("a sum", value(f"{i} * 7 + 1"), i * 7 + 1)
+            elif kind == 1:
+                same("a vector", value(f"sum(vector({i})) / 2"), i / 2)
+            elif kind == 2:
+                same("targets", value('count(up{job="itself"})'), 1)
+            elif b"go_goroutines" not in client.ask("/metrics"):
+                raise Broken("its metrics")
+        return ask
+
+
+class Etcd:
+    name, file, unit = "etcd", "usr/bin/etcd", "calls"
+
+    def __init__(self):
+        self.port = free_port()
+
+    def command(self, program):
+        at = f"http://127.0.0.1:{self.port}"
+        return [program, "--data-dir", f"{WORK}/etcd.data", "--listen-client-urls", at, "--advertise-client-urls", at,
+                "--listen-peer-urls", f"http://127.0.0.1:{free_port()}", "--unsafe-no-fsync", "--auto-compaction-retention=1000", "--auto-compaction-mode=revision",
+                "--logger=zap", "--log-level=error"]
+
+    def client(self, number):
+        client, watcher = Client(self.port), Client(self.port)
+        watched = []
+
+        def text(data):
+            return base64.b64encode(data.encode()).decode()
+
+        def call(method, **values):
+            return json.loads(client.ask("/v3/" + method, json.dumps(values)))
+
+        def watch():
+            watcher.connection.request("POST", "/v3/watch", json.dumps({"create_request": {"key": text(f"watched{number}")}}))
+            answers = watcher.connection.getresponse()
+            same("watch", json.loads(answers.readline())["result"]["created"], True)
+            return answers
+
+        def ask(i):
+            kind, key = i % 4, text(f"key{number}/{i % 1000}")
+            if kind == 0:
+                call("kv/put", key=key, value=text(f"value {i}" * 20))
+                same("get", call("kv/range", key=key)["kvs"][0]["value"], text(f"value {i}" * 20))
+            elif kind == 1:
+                call("kv/put", key=key, value=text("old"))
+                done = call("kv/txn", compare=[{"key": key, "target": "VALUE", "result": "EQUAL", "value": text("old")}],
+                            success=[{"requestPut": {"key": key, "value": text(f"new {i}")}}], failure=[])
+                same("a transaction", done.get("succeeded"), True)
+                same("what a transaction put", call("kv/range", key=key)["kvs"][0]["value"], text(f"new {i}"))
+            elif kind == 2:
+                if not watched:
+                    watched.append(watch())
+                call("kv/put", key=text(f"watched{number}"), value=text(f"event {i}"))
+                events = json.loads(watched[0].readline())["result"]["events"]
+                same("an event", [event["kv"]["value"] for event in events], [text(f"event {i}")])
+            else:
+                lease = call("lease/grant", TTL=600)["ID"]
+                call("kv/put", key=key, value=text("leased"), lease=lease)
+                call("lease/revoke", ID=lease)
+                same("what a lease had", call("kv/range", key=key).get("kvs"), None)
+        return ask
+
+
+class Caddy:
+    name, file, unit = "caddy", "usr/bin/caddy", "requests"
+
+    def __init__(self):
+        self.ports = [free_port() for _ in range(3)]
+
+    def command(self, program):
+        os.makedirs("files", exist_ok=True)
+        r = random.Random(1)
+        self.files = {f"{size}.txt": ("%d\n" % r.randrange(10 ** 9) * size)[:size].encode() for size in (0, 100, 10000, 1000000)}
+        for name, text in self.files.items():
+            with open(f"files/{name}", "wb") as file:
+                file.write(text)
+        files, proxy, tls = self.ports
+        with open("Caddyfile", "w", encoding="ascii") as file:
+            file.write(f"{{\n admin off\n skip_install_trust\n auto_https disable_redirects\n storage file_system {WORK}/caddy.data\n}}\n"
+                       f"http://:{files} {{\n bind 127.0.0.1\n root * {WORK}/files\n encode gzip\n file_server browse\n}}\n"
+                       f"http://127.0.0.1:{proxy} {{\n reverse_proxy 127.0.0.1:{files}\n}}\n"
+                       f"https://localhost:{tls} {{\n tls internal\n reverse_proxy 127.0.0.1:{files}\n}}\n")
+        return [program, "run", "--config", f"{WORK}/Caddyfile", "--adapter", "caddyfile"]
+
+    def client(self, number):
+        clients = [Client(port, port == self.ports[2]) for port in self.ports]
+        names = sorted(self.files)
+
+        def ask(i):
+            if i % 50 == 49: # another handshake
+                clients[2] = Client(self.ports[2], True)
+            client, name = clients[(i + number) % 3], names[i // 3 % len(names)]
+            wanted, kind = self.files[name], i // 16 % 4
+            if kind == 0 and wanted:
+                start = i % len(wanted)
+                same("a part", client.ask(f"/{name}", wanted=206, Range=f"bytes={start}-{start + 9}"), wanted[start:start + 10])
+            elif kind == 1:
+                packed = client.ask(f"/{name}", Accept_Encoding="gzip")
+                same("packed", gzip.decompress(packed) if packed[:2] == b"\x1f\x8b" else packed, wanted)
+            elif kind == 2 and number == 0:
+                client.ask("/missing", wanted=404)
+                if b"1000000.txt" not in client.ask("/"):
+                    raise Broken("a list of files")
+            else:
+                same("a file", client.ask(f"/{name}"), wanted)
+        return ask
+
+
+class Containerd:
+    name, file, unit = "containerd", "usr/bin/containerd", "calls"
+
+    def __init__(self):
+        self.port = free_port()
+
+    def command(self, program):
+        without = ", ".join(f'"io.containerd.{name}"' for name in (
+            "grpc.v1.cri", "internal.v1.opt", "snapshotter.v1.aufs", "snapshotter.v1.btrfs", "snapshotter.v1.devmapper", "snapshotter.v1.zfs", "snapshotter.v1.overlayfs"))
+        with open("containerd.toml", "w", encoding="ascii") as file:
+            file.write(f'version = 2\nroot = "{WORK}/containerd.data"\nstate = "{WORK}/containerd.state"\ndisabled_plugins = [{without}]\n[grpc]\naddress = "{WORK}/socket"\n'
+                       f'[ttrpc]\naddress = "{WORK}/socket.ttrpc"\n[metrics]\naddress = "127.0.0.1:{self.port}"\n'
+                       # Contents and snapshots of which no image tells are no garbage here.
+                       '[plugins."io.containerd.gc.v1.scheduler"]\nmutation_threshold = 1000000000\nstartup_delay = "10000h"\n')
+        return [program, "--config", f"{WORK}/containerd.toml", "--log-level", "error"]
+
+    def client(self, number):
+        metrics = Client(self.port)
+        own = os.urandom(16).hex().encode() # contents that all namespaces share are resumed, which ctr cannot
+
+        def ctr(*words, data=None):
+            done = subprocess.run([f"{WORK}/package/usr/bin/ctr", "-a", f"{WORK}/socket", *words], input=data, stdin=subprocess.DEVNULL if data is None else None,
+                                  capture_output=True, check=False)
+            if done.returncode:
+                raise Broken(f"ctr {' '.join(words)}: {done.stderr.decode()[-300:]}")
+            return done.stdout
+
+        def lines(*words):
+            return [line.split() for line in ctr(*words).decode().splitlines()[1:]]
+
+        def ask(i):
+            space = f"space{number}"
+            kind = i % 8
+            if kind == 0: # contents, by their digests
+                data = own + b"%d " % i * (1 + i * 7919 % 20000)
+                digest = "sha256:" + hashlib.sha256(data).hexdigest()
+                ctr("-n", space, "content", "ingest", f"--expected-digest={digest}", f"reference{i}", data=data)
+                same("contents", [line[0] for line in lines("-n", space, "content", "ls")], [digest])
+                same("a content", ctr("-n", space, "content", "get", digest), data)
+                ctr("-n", space, "content", "rm", digest)
+                same("no contents", lines("-n", space, "content", "ls"), [])
+            elif kind == 2:
+                ctr("namespaces", "create", f"made{number}", f"label={i}")
+                same("a namespace", [f"made{number}", f"label={i}"] in lines("namespaces", "ls"), True)
+                ctr("namespaces", "rm", f"made{number}")
+                same("no namespace", [line for line in lines("namespaces", "ls") if line[0] == f"made{number}"], [])
+            elif kind == 4:
+                ctr("-n", space, "leases", "create", "--id", f"lease{i}")
+                same("leases", [line[0] for line in lines("-n", space, "leases", "ls")], [f"lease{i}"])
+                ctr("-n", space, "leases", "rm", f"lease{i}")
+            elif kind == 6:
+                ctr("-n", space, "snapshots", "--snapshotter", "native", "prepare", f"upper{i}")
+                ctr("-n", space, "snapshots", "--snapshotter", "native", "commit", f"lower{i}", f"upper{i}")
+                same("snapshots", lines("-n", space, "snapshots", "--snapshotter", "native", "ls"), [[f"lower{i}", "Committed"]])
+                ctr("-n", space, "snapshots", "--snapshotter", "native", "rm", f"lower{i}")
+            else:
+                for _ in range(20):
+                    if b"grpc_server_handled_total" not in metrics.ask("/v1/metrics"):
+                        raise Broken("its metrics")
+        return ask
+
+
+# ---- Loads
+
+class Load:
+    """Clients in a process of their own, which go on until it is terminated. What they did is in memory that all have."""
+
+    def __init__(self, program):
+        self.program = program
+        self.done = multiprocessing.Array("Q", CLIENTS, lock=False)
+        self.longest = multiprocessing.Array("d", CLIENTS, lock=False)
+        self.wrong = multiprocessing.Value("Q", 0)
+        self.log = f"{WORK}/{program.name}.wrong"
+        self.process = multiprocessing.Process(target=self.run, daemon=True)
+        self.process.start()
+
+    def run(self):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        os.nice(LESS)
+        threads = [threading.Thread(target=self.work, args=(n,), daemon=True) for n in range(CLIENTS)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    def work(self, number):
+        i, ask = 0, self.program.client(number)
+        while True:
+            begin = time.monotonic()
+            try:
+                ask(i)
+            except Exception as error: # pylint: disable=broad-except # whatever it is, the answer was not right
+                with self.wrong.get_lock():
+                    self.wrong.value += 1
+                with open(self.log, "a", encoding="utf-8") as file:
+                    file.write(f"client {number}, {self.program.unit} {i}: {error!r}\n")
+                ask = self.program.client(number)
+            self.done[number] += 1
+            self.longest[number] = max(self.longest[number], time.monotonic() - begin)
+            i += 1
+
+    def end(self):
+        self.process.kill()
+        self.process.join()
+
+
+# ---- Tracers
+
+class Traces:
+    """One program, its load, and the tracers that come and go."""
+
+    def __init__(self, kind, arguments):
+        self.program, self.arguments = kind(), arguments
+        self.name, self.file = kind.name, f"{WORK}/package/{kind.file}"
+        self.random = random.Random(f"{arguments.s} {kind.name}")
+        self.rounds = self.killed = self.killed_armed = self.armed = 0
+        self.sites, self.broken, self.arming = set(), None, 0.0
+        with open(f"{self.name}.log", "wb") as log:
+            # pylint: disable-next=consider-using-with
+            self.process = subprocess.Popen(["nice", "-n", str(LESS), "setpriv", "--pdeathsig", "KILL", *self.program.command(self.file)], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=WORK,
+                                            env={**os.environ, "GOTRACEBACK": "all", "HOME": WORK})
+        self.load = self.last = None
+
+    def check_alive(self):
+        if self.process.poll() is not None:
+            with open(f"{self.name}.log", errors="replace", encoding="utf-8") as log:
+                raise Broken(f"it ended with {self.process.returncode}: {log.read()[:3000]}")
+
+    def ready(self):
+        def asks():
+            self.check_alive()
+            try:
+                ask = self.program.client(0)
+                for i in range(8):
+                    ask(i)
+                return True
+            except (OSError, Broken, http.client.HTTPException, IndexError) as error: # the first scrape has to come
+                self.last = error
+                return False
+        if self.name == "containerd":
+            until("containerd serves", lambda: self.check_alive() or os.path.exists(f"{WORK}/socket"))
+            for n in range(CLIENTS):
+                subprocess.run([f"{WORK}/package/usr/bin/ctr", "-a", f"{WORK}/socket", "namespaces", "create", f"space{n}"], check=True)
+        try:
+            until(f"{self.name} answers", asks)
+        except Broken as late:
+            raise Broken(f"{late}: {self.last!r}") from self.last
+
+    def untraced(self):
+        """A first look at the load, when all run."""
+        for number in range(CLIENTS):
+            self.load.longest[number] = 0
+        time.sleep(10)
+        self.slowest = max(self.load.longest)
+        self.answers() # what is wrong now no tracer has done
+        for number in range(CLIENTS):
+            self.load.longest[number] = 0
+
+    def script(self):
+        return f'interval:ms:10 {{ printf("armed\\n"); }} uprobe:{self.file}:* {{ @in = count(); }} uretprobe:{self.file}:* {{ @out = count(); }}'
+
+    def answers(self):
+        """Each client has had two answers from now on, and all have been right."""
+        before = list(self.load.done)
+        until(f"{self.name} answers all clients", lambda: self.check_alive() or all(now >= then + 3 for now, then in zip(self.load.done, before)))
+        if self.load.wrong.value:
+            with open(self.load.log, encoding="utf-8") as log:
+                raise Broken(f"{self.load.wrong.value} wrong answers: {log.read()[:2000]}")
+
+    def round(self, kills=None):
+        """A tracer. @param kills  whether it is killed; None: every third is"""
+        kills = self.rounds % 3 == 2 if kills is None else kills
+        whole = self.random.random() < 0.7 # ends after all is armed; else at any moment
+        wait = self.random.random() * (2 if whole else 1.2 * self.arming)
+        begin = time.monotonic()
+        with open(f"{self.name}.errors", "w+", encoding="utf-8") as errors:
+            command = ["fastsdt-trace", "--engine", "user", "-p", str(self.process.pid), "-e", self.script()]
+            with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors) as tracer:
+                text = self.read(tracer, begin + LONG_ENOUGH if whole or not self.arming else begin + wait)
+                is_armed = b"armed\n" in text
+                if is_armed and (whole or not self.arming):
+                    self.arming = time.monotonic() - begin
+                    time.sleep(wait)
+                tracer.send_signal(signal.SIGKILL if kills else signal.SIGINT)
+                rest, _ = tracer.communicate(timeout=LONG_ENOUGH)
+            errors.seek(0)
+            self.ended(tracer.returncode, kills, errors.read(), text + rest)
+        self.rounds += 1
+        self.killed += kills
+        self.killed_armed += kills and is_armed
+        self.armed += is_armed
+        self.check_alive()
+        self.answers()
+        if is_armed and not kills:
+            self.own_code()
+        if self.rounds % 10 == 0:
+            print(f"{self.name}: {self.rounds} tracers, {self.armed} of them armed all, {self.killed} killed", flush=True)
+
+    @staticmethod
+    def read(tracer, end):
+        """What a tracer prints until it is armed, or until then."""
+        text = b""
+        with selectors.DefaultSelector() as selector:
+            selector.register(tracer.stdout, selectors.EVENT_READ)
+            while b"armed\n" not in text and (left := end - time.monotonic()) > 0:
+                if selector.select(left):
+                    some = os.read(tracer.stdout.fileno(), 4096)
+                    if not some:
+                        break
+                    text += some
+        return text
+
+    def ended(self, status, kills, errors, text):
+        if status not in ((-signal.SIGKILL,) if kills else (0, 1, 2, -signal.SIGINT)) or (status == 2 and "interrupted" not in errors):
+            raise Broken(f"a tracer ended with {status}: {errors[-2000:]}")
+        sites = re.search(rb"^sites (\d+) of (\d+) armed", text, re.M)
+        if sites and b"armed\n" in text.splitlines(keepends=True):
+            self.sites.add((int(sites[1]), int(sites[2])))
+
+    def own_code(self):
+        different = list(Traced(self.process.pid).text_differs())
+        if different:
+            raise Broken(f"code in memory is not the file's: {different}")
+
+    def left_over(self):
+        return [m for m in Traced(self.process.pid).mappings() if "fastsdt" in m[5].replace(WORK, "") or m[2].startswith("rwx")]
+
+    def run(self, end):
+        try:
+            while time.monotonic() < end if end else self.rounds < self.arguments.n:
+                self.round()
+            for _ in range(4): # a stub may stay while somebody stands in it
+                self.round(False)
+                if self.armed and not self.left_over():
+                    break
+            self.own_code()
+            if self.left_over():
+                raise Broken(f"still mapped: {self.left_over()}")
+        except (Broken, OSError, subprocess.SubprocessError) as error:
+            self.broken = f"{self.name}, round {self.rounds} of seed {self.arguments.s}: {error}"
+            print(self.broken, flush=True)
+
+    def share(self):
+        """What of functions that check their stack, and of their returns, can be armed."""
+        checked = armed = returns = returns_armed = 0
+        for line in subprocess.run(["fastsdt-check", "--armable", self.file], capture_output=True, text=True, check=True).stdout.splitlines():
+            function = re.match(r"  0x[0-9a-f]+  .*; exits (\d+) of (\d+)$", line)
+            if not function or re.search("without a check of its stack|must stay as they are|is in a Go program|has no caller", line):
+                continue
+            checked += 1
+            armed += bool(re.search(r"  \d+ bytes; exits", line))
+            returns_armed += int(function[1])
+            returns += int(function[2])
+        return f"{armed} of {checked} functions with a check ({100 * armed / checked:.2f} %), {returns_armed} of {returns} of their returns ({100 * returns_armed / returns:.2f} %)"
+
+    def says(self):
+        sites = max(self.sites, default=(0, 0))
+        all_armed = all(a == b for a, b in self.sites)
+        return (f"{self.name}: {self.rounds} tracers, {self.armed} of them armed all, {self.killed} killed ({self.killed_armed} while all was armed); {sites[0]} of {sites[1]} sites"
+                f"{'' if all_armed else ' (not always all: ' + str(sorted(self.sites)[0]) + ')'}; {sum(self.load.done)} {self.program.unit}, {self.load.wrong.value} wrong; the slowest "
+                f"took {1000 * max(self.load.longest):.0f} ms ({1000 * self.slowest:.0f} ms in 10 s before); {self.share()}")
+
+    def end(self):
+        if self.load:
+            self.load.end()
+        self.process.terminate()
+        self.process.wait()
+
+
+KINDS = {kind.name: kind for kind in (Prometheus, Etcd, Caddy, Containerd)}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("-n", type=int, default=20)
+    parser.add_argument("-t", type=int)
+    parser.add_argument("-s", type=int, default=1)
+    parser.add_argument("programs", nargs="*")
+    arguments = parser.parse_args()
+    # A shell that starts us in the background has us ignore it, and so would a tracer.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    all_traces = []
+    try:
+        for name in arguments.programs or KINDS:
+            all_traces.append(Traces(KINDS[name], arguments))
+            all_traces[-1].ready()
+            all_traces[-1].load = Load(all_traces[-1].program)
+        for traces in all_traces:
+            traces.untraced()
+        begin = time.monotonic()
+        threads = [threading.Thread(target=traces.run, args=(begin + arguments.t if arguments.t else None,), daemon=True) for traces in all_traces]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for traces in all_traces:
+            print(traces.says())
+        print(f"{sum(t.rounds for t in all_traces)} tracers in {time.monotonic() - begin:.0f} s, seed {arguments.s}: "
+              f"{'each program is as it was' if not any(t.broken for t in all_traces) else 'something differs'}")
+    finally:
+        for traces in all_traces:
+            traces.end()
+    return 1 if any(t.broken for t in all_traces) else 0
+
+
+sys.exit(main())

@@ -1,0 +1,40 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Debian's prometheus, etcd, caddy and containerd, stripped Go programs with C code, each under a load whose answers are checked: all of their functions and
+# returns are armed and taken back, again and again, in all of them at once, by tracers of which every third is killed at a random moment. After each tracer
+# the program lives and answers as before, and its code is its file's. Usage:
+#
+#   tests/long/move-go-programs.sh [-b DIR] [-n ROUNDS | -t SECONDS] [-s SEED] [PROGRAM...]
+#
+#   -b DIR      the built programs (default: build/default/bin)
+#   -n ROUNDS   so many tracers for each program (default: 20)
+#   -t SECONDS  until so long has passed
+#   -s SEED     when tracers are interrupted and killed (default: 1)
+#
+# Without PROGRAM: prometheus etcd caddy containerd. apt fetches their packages; nothing is installed. As root, as containerd wants it.
+set -euo pipefail
+top=$(realpath "$(dirname "$0")/../..")
+usage() { sed -n '7,14s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+bin=$top/build/default/bin arguments=()
+while getopts b:n:t:s: option; do
+    case $option in
+        b) bin=$(realpath "$OPTARG") ;;
+        n | t | s) [[ $OPTARG =~ ^[0-9]{1,6}$ ]] || usage; arguments+=("-$option" "$OPTARG") ;;
+        *) usage ;;
+    esac
+done
+shift $((OPTIND - 1))
+for name in "$@"; do
+    case $name in prometheus | etcd | caddy | containerd) ;; *) usage ;; esac
+done
+[ "$(id -u)" = 0 ] || { echo "move-go-programs.sh: it needs root, as which containerd runs" >&2; exit 1; }
+work=$(mktemp -d)
+trap 'kill $(jobs -p) 2>/dev/null || true; wait; rm -rf "$work"' EXIT
+trap 'exit 143' TERM INT
+cd "$work"
+apt-get -o APT::Sandbox::User=root download -q prometheus etcd-server caddy containerd >/dev/null
+for package in *.deb; do dpkg -x "$package" package; done
+export PATH=$bin:$PATH
+# In namespaces of its own: what containerd mounts ends with it.
+unshare --mount --propagation private python3 "$top/tests/long/move-go-programs.py" "${arguments[@]}" "$@" &
+wait $!
