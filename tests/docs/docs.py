@@ -278,6 +278,7 @@ INSTALL = elsewhere("tests/install/ways.sh", "tests/install/ways.py")
 traced_functions = f"gcc -O2 -fplugin={plugin} -fplugin-arg-fastprobe-entry=nop10 -fplugin-arg-fastprobe-exit=nop10 examples/entry.c -o e"
 RULES = {
     "README.md": {
+        "sh install.sh": elsewhere("tests/install/release.sh", "tests/docs/tutorial.py", says=["install.sh"]),
         "./scripts/demo.sh": readme_commands,
         "$ fastsdt-trace -e": readme_trace,
     },
