@@ -177,7 +177,7 @@ if os.uname().machine == "x86_64":
     same("frames", (stack[0].offset, stack[0].inlined, stack[1].offset > 0, stack[1].address > stack[0].address), (0, False, True, False))
     same("with another key", (maps["@two"][stack, 0], maps["@two"][stack, 1], maps.complete), (sum(range(0, 1000, 2)), sum(range(1, 1000, 2)), True))
     Path("profile.pb.gz").write_bytes(maps.to_pprof())
-    Path("flame.html").write_text("<!DOCTYPE html><html><body>" + maps._repr_html_() + "</body></html>")
+    Path("flame.html").write_text("<!DOCTYPE html><html><meta charset=utf-8><body>" + maps._repr_html_() + "</body></html>")
     refused("a flame graph of numbers", fastsdt.MisuseError, "by one stack", maps["@n"].flame_graph)
     with fastsdt.trace(f"uprobe:{program}:reads {{ @ = count(); }}", pid=plain.pid) as t:
         go()

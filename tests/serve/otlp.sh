@@ -67,7 +67,7 @@ fastsdt-trace serve --config empty.json 2>log || status=$?
 expect "none in a configuration" "$status $(cat log)" '2 fastsdt-trace: empty.json: otlp: "url" is missing, the collector'"'"'s: "http://127.0.0.1:4318"'
 said "no URL" 2 "127.0.0.1:4318" "a URL like http://127.0.0.1:4318 is wanted"
 said "another protocol" 2 "ftp://127.0.0.1" "a URL like http://127.0.0.1:4318 is wanted"
-said "a wrong port" 2 "http://127.0.0.1:port" "--otlp http://127.0.0.1:port: "
+said "a wrong port" 2 "http://127.0.0.1:port" "fastsdt-trace: http://127.0.0.1:port: "
 status=0
 fastsdt-trace export trace -o trace.json --otlp "$url" 2>log || status=$?
 expect "a file and a collector: $(cat log)" "$status $(grep -c 'either writes a file' log)" "2 1"
