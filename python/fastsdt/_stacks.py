@@ -67,7 +67,7 @@ def _tree(stacks: Iterable[Tuple[Stack, int]]) -> Dict[str, List[Any]]:
                 times.append(0)
             times[row] += value
             parent = row
-    return {"functions": [-1] * len(names), "names": names, "parents": parents, "calls": [0] * len(names), "times": times}
+    return {"functions": list(range(len(names))), "names": names, "parents": parents, "calls": [0] * len(names), "times": times}
 
 
 def flame_graph(title: str, unit: str, stacks: Iterable[Tuple[Stack, int]]) -> str:
