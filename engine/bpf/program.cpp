@@ -252,12 +252,11 @@ Descriptor make_program(const Context& context, const Site& site, std::optional<
     const size_t end = log.find("\nprocessed ");
     log = log.substr(0, end);
     const size_t start = log.rfind('\n');
+    const bool too_large = error == E2BIG || log.find("is too complex") != log.npos;
     throw Refusal(
         {State::not_in_kernel, 0,
          fmt::format("{}the BPF program is refused ({}{}{})",
-                     log.find("is too complex") == log.npos && error != E2BIG
-                         ? ""
-                         : "the clause has too much in it for this kernel, make two of it: ",
+                     too_large ? "the clause has too much in it for this kernel, make two of it: " : "",
                      std::strerror(error), log.empty() ? "" : ": ", start == log.npos ? log : log.substr(start + 1))});
 }
 

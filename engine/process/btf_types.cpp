@@ -1,34 +1,33 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "process/btf_types.h"
 
+#include "process/declared.h"
 #include "elf/image.h"
 
 #ifdef FASTSDT_HAVE_LIBBPF
 #include <bpf/btf.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace fastsdt::engine {
 namespace {
-
-// A damaged file may lead round in circles, and to types that are not there.
-constexpr int deepest = 24;
-constexpr uint64_t largest = uint64_t(1) << 30;
-constexpr size_t most_members = 100'000; // of one type, with those of its members
 
 class Types {
 public:
     explicit Types(const btf* all) : all_(all) {}
 
     const btf_type* type(unsigned id) const { return btf__type_by_id(all_, id); } // nullptr: there is none
-    std::string name(const btf_type* of) const
+    std::string name(unsigned offset) const
     {
-        const char* const found = btf__name_by_offset(all_, of->name_off);
+        const char* const found = btf__name_by_offset(all_, offset);
         return found ? found : "";
     }
+    std::string name(const btf_type* of) const { return name(of->name_off); }
     // Without typedefs and qualifiers. nullptr: void, or not known
     const btf_type* plain(unsigned id) const
     {
-        for (int depth = 0; depth < deepest; ++depth) {
+        for (int depth = 0; depth < deepest_type; ++depth) {
             const btf_type* const of = type(id);
             if (!of || btf_is_void(of))
                 return nullptr;
@@ -54,7 +53,7 @@ public:
     std::string type_name(unsigned id, int depth = 0) const
     {
         const btf_type* const of = type(id);
-        if (!of || depth > deepest)
+        if (!of || depth > deepest_type)
             return "?";
         switch (btf_kind(of)) {
         case BTF_KIND_UNKN: return "void";
@@ -81,7 +80,7 @@ public:
 private:
     ShapePtr shape(unsigned id, int depth)
     {
-        const btf_type* const of = depth > deepest || members_ > most_members ? nullptr : plain(id);
+        const btf_type* const of = depth > deepest_type || members_ > most_members ? nullptr : plain(id);
         if (!of)
             return nullptr;
         if (is_float(of))
@@ -101,7 +100,8 @@ private:
         case BTF_KIND_ARRAY: {
             const struct btf_array* const array = btf_array(of); // a function, too
             const ShapePtr one = shape(array->type, depth + 1);
-            return one && one->size && array->nelems <= largest / one->size ? array_shape(one, array->nelems) : nullptr;
+            return one && one->size && array->nelems <= largest_type / one->size ? array_shape(one, array->nelems)
+                                                                                 : nullptr;
         }
         case BTF_KIND_STRUCT:
         case BTF_KIND_UNION: return record(of, depth + 1);
@@ -126,39 +126,29 @@ private:
             return plain_shape(Shape::Kind::record, 0, record_name(of));
         return of ? shape(id, depth) : nullptr;
     }
-    // .BTF says neither that a structure is aligned to more than its members want, nor that an array is a vector. Both are passed in other places, so a
-    // structure that may be such a one is not known there; its members are.
+    // .BTF says neither that a structure is aligned to more than its members want, nor that an array is a vector. Both are passed in other
+    // places, so a structure that may be such a one is not known there; its members are.
     static bool may_pass_otherwise(const Shape& record)
     {
-        bool may = record.size % 16 == 0;
-        for (const Shape::Member& each : record.members)
-            may = may
-                || ((each.shape->kind == Shape::Kind::array || each.shape->kind == Shape::Kind::text)
-                    && (each.shape->size == 8 || each.shape->size % 16 == 0));
-        return may;
+        return record.size % 16 == 0 || std::ranges::any_of(record.members, [](const Shape::Member& each) {
+                   const bool is_array =
+                       each.shape->kind == Shape::Kind::array || each.shape->kind == Shape::Kind::text;
+                   return is_array && (each.shape->size == 8 || each.shape->size % 16 == 0);
+               });
     }
     ShapePtr record(const btf_type* of, int depth)
     {
         Shape record{.kind = Shape::Kind::record, .size = of->size, .name = record_name(of)};
-        if (of->size > largest)
+        if (of->size > largest_type)
             return nullptr;
         for (unsigned i = 0; i < btf_vlen(of); ++i) {
             const btf_member& each = btf_members(of)[i];
             const uint64_t bits = btf_member_bitfield_size(of, i), first = btf_member_bit_offset(of, i);
-            Shape::Member member;
-            const char* const its = btf__name_by_offset(all_, each.name_off);
-            member.name = its ? its : "";
+            Shape::Member member{.name = name(each.name_off), .offset = size_t(first / 8)};
             ++members_;
-            member.shape = shape(each.type, depth);
-            member.offset = size_t(first / 8);
-            member.first_bit = bits ? unsigned(first % 8) : 0;
-            member.bits = unsigned(bits);
-            const size_t size = !member.shape ? 0 : bits ? (member.first_bit + bits + 7) / 8 : member.shape->size;
-            if (!member.shape || member.first_bit + bits > 64 || (!bits && first % 8) || member.offset > record.size
-                || size > record.size - member.offset)
-                record.lacks_members = true;
-            else
-                record.members.push_back(std::move(member));
+            if (bits || first % 8 == 0)
+                member.shape = shape(each.type, depth);
+            add_member(record, std::move(member), first, bits);
         }
         record.lacks_members = record.lacks_members || may_pass_otherwise(record);
         return std::make_shared<const Shape>(std::move(record));
@@ -195,7 +185,7 @@ BtfFile::BtfFile(const std::string& path)
         Image::each(
             path,
             [&](const Image& image) {
-                // Not by btf__parse_elf(), which writes to the standard error of every program where a file lacks the section.
+                // Not by btf__parse_elf(), which writes to the standard error where a file lacks the section.
                 const Section* const section = image.section(".BTF");
                 if (const auto bytes = section ? image.contents(*section) : std::span<const std::byte>();
                     !bytes.empty())
@@ -250,8 +240,7 @@ std::optional<DebugTypes::Signature> BtfFile::signature(const std::string& funct
         const btf_param& each = btf_params(prototype)[i];
         if (each.type == 0) // "..."
             break;
-        const char* const name = btf__name_by_offset(btf_.get(), each.name_off);
-        signature.parameters.push_back({value_of(types, each.type), name ? name : ""});
+        signature.parameters.push_back({value_of(types, each.type), types.name(each.name_off)});
     }
     return signature;
 }

@@ -3,6 +3,7 @@
 #pragma once
 #include "script/parse.h"
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,7 +17,6 @@ public:
     /// A file without a .BTF section, or with a damaged one, declares nothing.
     explicit BtfFile(const std::string& path);
 
-    bool has_functions() const { return !functions_.empty(); }
     /// By "struct x", or by a typedef's name. None: not known
     ShapePtr record(const std::string& name) const;
     /// None: no function of that name, or several that differ
@@ -28,8 +28,8 @@ private:
         void operator()(btf* all) const;
     };
     std::unique_ptr<btf, Free> btf_;
-    std::map<std::string, unsigned> types_, functions_,
-        variables_; // numbers of types; a function's: 0, if several differ
+    // Numbers of types; a function's: 0, if several differ.
+    std::map<std::string, unsigned> types_, functions_, variables_;
 };
 
 } // namespace fastsdt::engine

@@ -2,6 +2,7 @@
 #include "process/debug_types.h"
 
 #include "process/btf_types.h"
+#include "process/declared.h"
 #include "process/match.h"
 #include "base/demangle.h"
 #include "elf/debug_file.h"
@@ -19,11 +20,7 @@
 namespace fastsdt::engine {
 namespace {
 
-// A damaged file may lead anywhere, and round in circles.
-constexpr size_t most_entries = 20'000'000;
-constexpr int deepest = 24;
-constexpr uint64_t largest = uint64_t(1) << 30;
-constexpr size_t most_members = 100'000; // of one type, with those of its members
+constexpr size_t most_entries = 20'000'000; // of a damaged file
 
 std::optional<uint64_t> number(Dwarf_Die& die, unsigned name)
 {
@@ -78,7 +75,7 @@ std::string type_name(Dwarf_Die& die, int depth = 0)
     Dwarf_Die type;
     if (!type_of(die, type))
         return "void";
-    if (depth > deepest)
+    if (depth > deepest_type)
         return "?";
     const auto qualified = [&](const char* word) {
         Dwarf_Die of;
@@ -107,7 +104,7 @@ std::string type_name(Dwarf_Die& die, int depth = 0)
 // Without typedefs and qualifiers.
 bool plain(Dwarf_Die& die)
 {
-    for (int depth = 0; depth < deepest; ++depth)
+    for (int depth = 0; depth < deepest_type; ++depth)
         switch (dwarf_tag(&die)) {
         case DW_TAG_typedef:
         case DW_TAG_const_type:
@@ -147,13 +144,13 @@ ShapePtr array_of(Dwarf_Die& die, int depth, size_t& members)
     std::vector<uint64_t> counts;
     if (dwarf_child(&die, &child) == 0)
         do {
-            if (dwarf_tag(&child) != DW_TAG_subrange_type || counts.size() >= size_t(deepest))
+            if (dwarf_tag(&child) != DW_TAG_subrange_type || counts.size() >= size_t(deepest_type))
                 continue;
             const auto count = number(child, DW_AT_count), last = number(child, DW_AT_upper_bound);
             counts.push_back(count ? *count : last && *last + 1 != 0 ? *last + 1 : 0);
         } while (dwarf_siblingof(&child, &child) == 0);
     for (size_t i = counts.size(); shape && i-- > 0;) {
-        if (shape->size == 0 || counts[i] > largest / shape->size)
+        if (shape->size == 0 || counts[i] > largest_type / shape->size)
             return nullptr;
         shape = array_shape(shape, size_t(counts[i]));
     }
@@ -163,7 +160,7 @@ ShapePtr array_of(Dwarf_Die& die, int depth, size_t& members)
 // By itself, or by the typedef that its type is.
 bool is_over_aligned(Dwarf_Die die)
 {
-    for (int depth = 0; depth < deepest; ++depth) {
+    for (int depth = 0; depth < deepest_type; ++depth) {
         Dwarf_Die type;
         if (number(die, DW_AT_alignment).value_or(0) > 8)
             return true;
@@ -174,22 +171,13 @@ bool is_over_aligned(Dwarf_Die die)
     return true;
 }
 
-// False: a record of so many bytes has no such bits, or no number has them.
-bool place_bits(Shape::Member& member, uint64_t first, uint64_t bits, size_t record)
-{
-    member.offset = size_t(first / 8);
-    member.first_bit = unsigned(first % 8);
-    member.bits = unsigned(bits);
-    return bits <= 64 && first <= 8 * record && member.first_bit + member.bits <= 64;
-}
-
 ShapePtr record_of(Dwarf_Die& die, int depth, size_t& members)
 {
     Shape record{.kind = Shape::Kind::record, .size = size_t(number(die, DW_AT_byte_size).value_or(0))};
     record.name = record_name(die);
     record.lacks_members = is_over_aligned(die);
     Dwarf_Die child, type;
-    if (record.size > largest || dwarf_child(&die, &child) != 0)
+    if (record.size > largest_type || dwarf_child(&die, &child) != 0)
         return nullptr;
     do {
         // Where such a record is on the stack depends on its alignment.
@@ -208,15 +196,7 @@ ShapePtr record_of(Dwarf_Die& die, int depth, size_t& members)
         member.offset = size_t(at.value_or(0));
         if (member.shape && bits == uint64_t(0))
             continue;
-        if (!member.shape || (bits && !place_bits(member, first.value_or(8 * at.value_or(0)), *bits, record.size))) {
-            record.lacks_members = true;
-            continue;
-        }
-        const size_t size = bits ? (member.first_bit + member.bits + 7) / 8 : member.shape->size;
-        record.lacks_members =
-            record.lacks_members || member.offset > record.size || size > record.size - member.offset;
-        if (member.offset <= record.size)
-            record.members.push_back(std::move(member));
+        add_member(record, std::move(member), first.value_or(8 * at.value_or(0)), bits.value_or(0));
     } while (dwarf_siblingof(&child, &child) == 0);
     return std::make_shared<const Shape>(std::move(record));
 }
@@ -244,7 +224,7 @@ Shape enumeration_of(Dwarf_Die& die)
 
 ShapePtr shape_of(Dwarf_Die die, int depth, size_t& members)
 {
-    if (depth > deepest || members > most_members || !plain(die))
+    if (depth > deepest_type || members > most_members || !plain(die))
         return nullptr;
     const uint64_t size = number(die, DW_AT_byte_size).value_or(0);
     switch (dwarf_tag(&die)) {
@@ -290,7 +270,7 @@ public:
         if (dwarf_)
             read();
         if (functions.empty())
-            btf = std::make_unique<BtfFile>(path);
+            btf_ = std::make_unique<BtfFile>(path);
     }
     File(const File&) = delete;
     File& operator=(const File&) = delete;
@@ -307,7 +287,22 @@ public:
 
     std::map<std::string, Dwarf_Off> types, functions, variables;
     std::vector<Dwarf_Off> enumerations;
-    std::unique_ptr<BtfFile> btf; ///< where DWARF declares no function
+
+    /// nullptr: DWARF declares functions
+    const BtfFile* btf() const { return btf_.get(); }
+    ShapePtr record(const std::string& name)
+    {
+        const auto found = find(types, name);
+        return found ? shape_of(*found) : btf_ ? btf_->record(name) : nullptr;
+    }
+    ShapePtr variable(const std::string& name)
+    {
+        auto found = find(variables, name);
+        Dwarf_Die type;
+        if (!found)
+            return btf_ ? btf_->variable(name) : nullptr;
+        return type_of(*found, type) ? shape_of(type) : nullptr;
+    }
 
     Declared declared()
     {
@@ -348,7 +343,7 @@ private:
                 return;
             const int tag = dwarf_tag(&child);
             Dwarf_Die inner;
-            if (tag == DW_TAG_namespace && depth < deepest && dwarf_child(&child, &inner) == 0)
+            if (tag == DW_TAG_namespace && depth < deepest_type && dwarf_child(&child, &inner) == 0)
                 children(inner, depth + 1);
             else
                 add(child, tag);
@@ -375,6 +370,7 @@ private:
 
     const Descriptor file_;
     Dwarf* dwarf_ = nullptr;
+    std::unique_ptr<BtfFile> btf_;
     size_t entries_ = 0;
 };
 
@@ -410,8 +406,7 @@ DebugFiles::File* DebugFiles::file_of(const Probe& probe)
 ShapePtr DebugFiles::record(const Probe& probe, const std::string& name)
 {
     File* const file = file_of(probe);
-    const auto found = file ? file->find(file->types, name) : std::nullopt;
-    return found ? shape_of(*found) : file && file->btf ? file->btf->record(name) : nullptr;
+    return file ? file->record(name) : nullptr;
 }
 
 // Of the function that the probe means: overloads have their parameters in other places. Empty: it is not one.
@@ -484,8 +479,8 @@ std::optional<DebugTypes::Signature> DebugFiles::signature(const Probe& probe)
     File* const file = file_of(probe);
     if (!file || probe.offset != 0) // in the middle of a function they may be anywhere
         return std::nullopt;
-    if (file->btf)
-        return probe.source_name ? std::nullopt : file->btf->signature(probe.name);
+    if (const BtfFile* const btf = file->btf())
+        return probe.source_name ? std::nullopt : btf->signature(probe.name);
     auto function = file->find(file->functions, linked_name(*file, probe));
     // A compiler that passes arguments as it likes, or not at all, says so.
     if (!function || number(*function, DW_AT_calling_convention) == uint64_t(DW_CC_nocall))
@@ -551,11 +546,7 @@ std::string DebugFiles::why_undeclared(const Probe& probe)
 ShapePtr DebugFiles::variable(const Probe& probe, const std::string& name)
 {
     File* const file = file_of(probe);
-    auto found = file ? file->find(file->variables, name) : std::nullopt;
-    Dwarf_Die type;
-    if (!found)
-        return file && file->btf ? file->btf->variable(name) : nullptr;
-    return type_of(*found, type) ? shape_of(type) : nullptr;
+    return file ? file->variable(name) : nullptr;
 }
 
 } // namespace fastsdt::engine
