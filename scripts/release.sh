@@ -89,9 +89,7 @@ make_release() { # FOLDER: in FOLDER/fastsdt-VERSION
         cp "$folder"/crates/package/*.crate "$out/"
     fi
     awk -v from="## $version" '/^## / { on = $0 == from; next } on' CHANGELOG.md | sed '/./,$!d' >"$out/RELEASE_NOTES.md"
-    sed -e "s|@VERSION@|$version|g; s|@URL@|$url|g" \
-        -e "s|@SUMS@|$(cd "$out" && { sha256sum "fastsdt-$version"-* 2>/dev/null || true; } | sed 's/$/\\n/' | tr -d '\n')|" packaging/install.sh >"$out/install.sh"
-    chmod 755 "$out/install.sh"
+    packaging/installer.sh "$out"
     if wanted static; then
         logged install "$out/install.sh" -d "$folder/installed"
         [ "$("$folder/installed/fastsdt-trace" --version)" = "fastsdt-trace $version" ] || fail "what install.sh installs does not run"

@@ -33,11 +33,10 @@ else
     echo "no release: the package index cannot be reached"
 fi
 
-# install.sh, filled in as release.sh does.
 static_file
 mkdir from
 cp fastsdt "from/fastsdt-$version-x86_64"
-sed -e "s|@VERSION@|$version|g; s|@URL@|http://127.0.0.1:1|g; s|@SUMS@|$(cd from && sha256sum -- *)|" "$FASTSDT_SOURCE/packaging/install.sh" >from/install.sh
+"$FASTSDT_SOURCE/packaging/installer.sh" from
 sh -n from/install.sh
 install() { env -i HOME="$PWD/home" PATH=/usr/bin:/bin "${shell:-sh}" "$@"; }
 install from/install.sh -d "$PWD/to" 2>said
