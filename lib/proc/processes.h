@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <sys/types.h>
 #include <vector>
 
@@ -37,6 +38,8 @@ std::optional<PidNamespace> inner_pid_namespace(const std::string& process);
 
 /// Throws Unusable if the whole process has ended and its parent has not waited for it yet.
 void refuse_zombie(pid_t pid);
+/// Why a text is not the number of a process, the beginning of a sentence. Empty: it may be one
+std::string no_process_number(std::string_view text);
 /// Throws Unusable if the number is that of a thread other than its process' first: pidfds and perf events take processes.
 void refuse_thread(pid_t pid);
 

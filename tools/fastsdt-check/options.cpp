@@ -5,6 +5,7 @@
 #include "base/printable.h"
 #include "base/similar_option.h"
 #include "elf/debug_options.h"
+#include "proc/processes.h"
 
 #include <fastsdt/note.h>
 
@@ -58,7 +59,10 @@ void add_options(CLI::App& app, Arguments& arguments, Words& words)
                  "Show findings of level info too, each function with --functions, more tracers with --plan");
     app.add_option("-p,--pid", arguments.pid, "Read a running process instead of files: what its sites hold now")
         ->type_name("PID")
-        ->check(CLI::Range(1, 4194304).description(""));
+        ->check([](const std::string& text) {
+            const std::string wrong = no_process_number(text);
+            return wrong.empty() ? wrong : wrong + ": pidof NAME tells it";
+        });
     app.add_flag(
         "--plan", arguments.plan,
         "Where to attach for the best result on one --kernel (default: this), with bpftrace and perf commands");

@@ -2,6 +2,7 @@
 #include "probe.h"
 
 #include "base/similar_option.h"
+#include "proc/processes.h"
 
 #include <fastsdt/note.h>
 
@@ -45,11 +46,8 @@ void add_options(CLI::App& app, Options& options)
     app.add_option("-p,--pid", options.pid, "Attach to a running process instead of running something")
         ->type_name("PID")
         ->check([](const std::string& text) {
-            pid_t pid = 0;
-            constexpr pid_t most = 4194304; // PID_MAX_LIMIT, include/linux/threads.h
-            const bool good = CLI::detail::lexical_cast(text, pid) && pid >= 1 && pid <= most;
-            return good ? std::string()
-                        : fmt::format("\"{}\" is not the number of a process: pidof NAME tells it", text);
+            const std::string wrong = no_process_number(text);
+            return wrong.empty() ? wrong : wrong + ": pidof NAME tells it";
         });
     app.add_flag("-l,--live", options.live, "With --pid: rates, modes and arguments on the terminal, once a second");
     app.add_flag("-c,--children", options.children, "With --pid: count what the process forks from now on, too");

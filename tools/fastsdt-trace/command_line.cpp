@@ -2,6 +2,7 @@
 #include "command_line.h"
 
 #include "say.h"
+#include "proc/processes.h"
 
 #include <fastsdt.h>
 
@@ -14,11 +15,8 @@ namespace {
 
 std::string process_number(const std::string& text)
 {
-    int value = 0;
-    const bool good = CLI::detail::lexical_cast(text, value) && value > 0;
-    return good
-        ? std::string()
-        : fmt::format("\"{}\" is not the number of a process: --exe FILE and --comm NAME choose them by name", text);
+    const std::string wrong = no_process_number(text);
+    return wrong.empty() ? wrong : wrong + ": --exe FILE and --comm NAME choose them by name";
 }
 
 std::string seconds(const std::string& text)
