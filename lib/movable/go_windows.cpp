@@ -79,11 +79,17 @@ size_t drops_frame(Bytes code)
     return starts_with(code, {0x48, 0x83, 0xec, 0x80}) ? 4 : length_of(code, {0x48, 0x83, 0xc4}, {0x48, 0x81, 0xc4});
 }
 
+// push %rbp; mov %rsp, %rbp
+bool sets_frame_pointer(Bytes code)
+{
+    return starts_with(code, {0x55, 0x48, 0x89, 0xe5});
+}
+
 // cmd/internal/obj/x86/obj6.go makes these of a function's beginning and of each RET, as a whole: no case of a switch begins inside.
 // push %rbp; mov %rsp, %rbp; sub $N, %rsp. Until Go 1.20: sub $N, %rsp; mov %rbp, N-8(%rsp).
 bool is_prologue(Bytes code)
 {
-    if (starts_with(code, {0x55, 0x48, 0x89, 0xe5}))
+    if (sets_frame_pointer(code))
         return makes_frame(code.subspan(4)) != 0;
     const size_t frame = makes_frame(code);
     return frame != 0 && length_of(code.subspan(frame), {0x48, 0x89, 0x6c, 0x24}, {0x48, 0x89, 0xac, 0x24}) != 0;
@@ -213,7 +219,7 @@ Window GoWindows::entry_of(const Body& body) const
     window.address = body.entry;
     auto step = std::find_if(body.steps.begin(), body.steps.end(),
                              [&](const Body::Step& one) { return one.address == body.entry; });
-    if (step != body.steps.begin() && starts_with(image_.bytes_at(body.entry), {0x55, 0x48, 0x89, 0xe5})) {
+    if (step != body.steps.begin() && sets_frame_pointer(image_.bytes_at(body.entry))) {
         window.at = std::prev(step)->length;
         window.address -= window.at;
     }

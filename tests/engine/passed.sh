@@ -42,7 +42,8 @@ def value(kind):
     if kind in ("double", "float"):
         return f"{random.uniform(-1e6, 1e6):.3f}" + ("f" if kind == "float" else "")
     return {"_Bool": str(random.randint(0, 1)), "signed char": str(random.randint(-128, 127)), "unsigned short": str(random.randint(0, 65535)),
-            "unsigned": f"{random.randint(0, 2**32 - 1)}u", "long": f"{random.randint(-2**62, 2**62)}L", "int": str(random.randint(-2**31 + 1, 2**31 - 1))}[kind]
+            "unsigned": f"{random.randint(0, 2**32 - 1)}u", "long": f"{random.randint(-2**62, 2**62)}L",
+            "int": str(random.randint(-2**31 + 1, 2**31 - 1))}[kind]
 c, script = ["#include <stdio.h>"], []
 for structure, members, packed in structures:
     fields = " ".join(f"{kind} {member}{f'[{length}]' if length else ''};" for member, kind, _, length in members)
@@ -156,15 +157,18 @@ for debug in -g ${btf:+-gbtf}; do
 1 2
 3
 1$more"
-    fastsdt-trace --engine user -e 'uprobe:./odd:walked { $n = args.first.next; printf("%d %d %s %d %d %d\n", $n->low, $n->high, str($n->text), $n->pair.b, $n->sign, args.first->low); }' \
+    fastsdt-trace --engine user -e 'uprobe:./odd:walked { $n = args.first.next;
+            printf("%d %d %s %d %d %d\n", $n->low, $n->high, str($n->text), $n->pair.b, $n->sign, args.first->low); }' \
         -- ./odd >out 2>err || fail "$(cat err)"
     expect "members: $debug" "$(sed 1q out)" "5 -7 second 14 -1 1"
     refused "behind a vector" 'uprobe:./odd:vector { print(args.x); }' "where x is passed is not known here, by its type long int or one before it"
     refused "behind what is aligned" 'uprobe:./odd:behind { print(args.x); }' "where x is passed is not known here"
-    refused "another place" 'uprobe:./odd:first, uprobe:./odd:second { print(args.x); }' "uprobe:./odd:second has x in another place or of another type than uprobe:./odd:first"
+    refused "another place" 'uprobe:./odd:first, uprobe:./odd:second { print(args.x); }' \
+        "uprobe:./odd:second has x in another place or of another type than uprobe:./odd:first"
     [ -z "$both" ] || refused "another result" 'uretprobe:./odd:first, uretprobe:./odd:both { print(retval); }' "have results of different types"
 done
-[ -z "$btf" ] || refused "what .BTF does not tell" 'uprobe:./odd:of_pair { print(args.x); }' "where x is passed is not known here, by its type long int or one before it"
+[ -z "$btf" ] || refused "what .BTF does not tell" 'uprobe:./odd:of_pair { print(args.x); }' \
+    "where x is passed is not known here, by its type long int or one before it"
 if [ "$(id -u)" = 0 ] && [ -e /sys/bus/event_source/devices/uprobe/type ]; then
     python3 make.py 4 numbers
     gcc -g -O1 -w app.c -o app

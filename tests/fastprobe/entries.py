@@ -168,10 +168,11 @@ def check_exits(layouts, noted, exits, named, sizes, insns):
             continue
         for begin, end in parts[function]:
             before = ""
+            part = addresses[bisect.bisect_left(addresses, begin):bisect.bisect_left(addresses, end)]
             # Of a newer processor than this objdump (APX): what it shows behind may be the middle of an instruction.
-            if any(insns[at][0] == "(bad)" for at in addresses[bisect.bisect_left(addresses, begin):bisect.bisect_left(addresses, end)]):
+            if any(insns[at][0] == "(bad)" for at in part):
                 continue
-            for at in addresses[bisect.bisect_left(addresses, begin):bisect.bisect_left(addresses, end)]:
+            for at in part:
                 dead, before = ENDS.match(before), insns[at][0]
                 jump = JUMP.match(insns[at][0])
                 inside = jump and any(b <= int(jump[1], 16) < e for b, e in parts[function])

@@ -77,11 +77,13 @@ def same(what, got, wanted):
 
 # ---- The programs: `command` starts one, `client(number)` makes a function of a number which asks, checks, and raises what is wrong.
 
-class Prometheus:
-    name, file, unit = "prometheus", "usr/bin/prometheus", "queries"
-
+class OnePort:
     def __init__(self):
         self.port = free_port()
+
+
+class Prometheus(OnePort):
+    name, file, unit = "prometheus", "usr/bin/prometheus", "queries"
 
     def command(self, program):
         with open("prometheus.yml", "w", encoding="ascii") as file:
@@ -109,17 +111,14 @@ class Prometheus:
         return ask
 
 
-class Etcd:
+class Etcd(OnePort):
     name, file, unit = "etcd", "usr/bin/etcd", "calls"
-
-    def __init__(self):
-        self.port = free_port()
 
     def command(self, program):
         at = f"http://127.0.0.1:{self.port}"
         return [program, "--data-dir", f"{WORK}/etcd.data", "--listen-client-urls", at, "--advertise-client-urls", at,
-                "--listen-peer-urls", f"http://127.0.0.1:{free_port()}", "--unsafe-no-fsync", "--auto-compaction-retention=1000", "--auto-compaction-mode=revision",
-                "--logger=zap", "--log-level=error"]
+                "--listen-peer-urls", f"http://127.0.0.1:{free_port()}", "--unsafe-no-fsync",
+                "--auto-compaction-retention=1000", "--auto-compaction-mode=revision", "--logger=zap", "--log-level=error"]
 
     def client(self, number):
         client, watcher = Client(self.port), Client(self.port)
@@ -207,17 +206,16 @@ class Caddy:
         return ask
 
 
-class Containerd:
+class Containerd(OnePort):
     name, file, unit = "containerd", "usr/bin/containerd", "calls"
-
-    def __init__(self):
-        self.port = free_port()
 
     def command(self, program):
         without = ", ".join(f'"io.containerd.{name}"' for name in (
-            "grpc.v1.cri", "internal.v1.opt", "snapshotter.v1.aufs", "snapshotter.v1.btrfs", "snapshotter.v1.devmapper", "snapshotter.v1.zfs", "snapshotter.v1.overlayfs"))
+            "grpc.v1.cri", "internal.v1.opt", "snapshotter.v1.aufs", "snapshotter.v1.btrfs", "snapshotter.v1.devmapper",
+            "snapshotter.v1.zfs", "snapshotter.v1.overlayfs"))
         with open("containerd.toml", "w", encoding="ascii") as file:
-            file.write(f'version = 2\nroot = "{WORK}/containerd.data"\nstate = "{WORK}/containerd.state"\ndisabled_plugins = [{without}]\n[grpc]\naddress = "{WORK}/socket"\n'
+            file.write(f'version = 2\nroot = "{WORK}/containerd.data"\nstate = "{WORK}/containerd.state"\n'
+                       f'disabled_plugins = [{without}]\n[grpc]\naddress = "{WORK}/socket"\n'
                        f'[ttrpc]\naddress = "{WORK}/socket.ttrpc"\n[metrics]\naddress = "127.0.0.1:{self.port}"\n'
                        # Contents and snapshots of which no image tells are no garbage here.
                        '[plugins."io.containerd.gc.v1.scheduler"]\nmutation_threshold = 1000000000\nstartup_delay = "10000h"\n')
@@ -228,8 +226,8 @@ class Containerd:
         own = os.urandom(16).hex().encode() # contents that all namespaces share are resumed, which ctr cannot
 
         def ctr(*words, data=None):
-            done = subprocess.run([f"{WORK}/package/usr/bin/ctr", "-a", f"{WORK}/socket", *words], input=data, stdin=subprocess.DEVNULL if data is None else None,
-                                  capture_output=True, check=False)
+            done = subprocess.run([f"{WORK}/package/usr/bin/ctr", "-a", f"{WORK}/socket", *words], input=data,
+                                  stdin=subprocess.DEVNULL if data is None else None, capture_output=True, check=False)
             if done.returncode:
                 raise Broken(f"ctr {' '.join(words)}: {done.stderr.decode()[-300:]}")
             return done.stdout
@@ -327,7 +325,8 @@ class Traces:
         self.sites, self.broken, self.arming = set(), None, 0.0
         with open(f"{self.name}.log", "wb") as log:
             # pylint: disable-next=consider-using-with
-            self.process = subprocess.Popen(["nice", "-n", str(LESS), "setpriv", "--pdeathsig", "KILL", *self.program.command(self.file)], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=WORK,
+            self.process = subprocess.Popen(["nice", "-n", str(LESS), "setpriv", "--pdeathsig", "KILL", *self.program.command(self.file)],
+                                            stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=WORK,
                                             env={**os.environ, "GOTRACEBACK": "all", "HOME": WORK})
         self.load = self.last = None
 
@@ -461,13 +460,16 @@ class Traces:
             armed += bool(re.search(r"  \d+ bytes; exits", line))
             returns_armed += int(function[1])
             returns += int(function[2])
-        return f"{armed} of {checked} functions with a check ({100 * armed / checked:.2f} %), {returns_armed} of {returns} of their returns ({100 * returns_armed / returns:.2f} %)"
+        return f"{armed} of {checked} functions with a check ({100 * armed / checked:.2f} %), " \
+               f"{returns_armed} of {returns} of their returns ({100 * returns_armed / returns:.2f} %)"
 
     def says(self):
         sites = max(self.sites, default=(0, 0))
         all_armed = all(a == b for a, b in self.sites)
-        return (f"{self.name}: {self.rounds} tracers, {self.armed} of them armed all, {self.killed} killed ({self.killed_armed} while all was armed); {sites[0]} of {sites[1]} sites"
-                f"{'' if all_armed else ' (not always all: ' + str(sorted(self.sites)[0]) + ')'}; {sum(self.load.done)} {self.program.unit}, {self.load.wrong.value} wrong; the slowest "
+        return (f"{self.name}: {self.rounds} tracers, {self.armed} of them armed all, {self.killed} killed ({self.killed_armed} while all was armed); "
+                f"{sites[0]} of {sites[1]} sites"
+                f"{'' if all_armed else ' (not always all: ' + str(sorted(self.sites)[0]) + ')'}; "
+                f"{sum(self.load.done)} {self.program.unit}, {self.load.wrong.value} wrong; the slowest "
                 f"took {1000 * max(self.load.longest):.0f} ms ({1000 * self.slowest:.0f} ms in 10 s before); {self.share()}")
 
     def end(self):
