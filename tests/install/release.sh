@@ -5,7 +5,7 @@
 . "$FASTSDT_SOURCE/tests/static/common.sh"
 need git sha256sum python3
 version=$(sed -n 's/^#define FASTSDT_VERSION_STRING "\(.*\)"$/\1/p' "$FASTSDT_SOURCE/include/fastsdt.h")
-rm -rf checkout from to
+rm -rf checkout from to busybox port alone.sh
 git clone -q "$FASTSDT_SOURCE" checkout
 refused() { # what it says
     if checkout/scripts/release.sh source >log 2>&1; then fail "release.sh does not say: $1"; fi
