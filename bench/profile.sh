@@ -38,7 +38,7 @@ shares() {
         awk 'NR == 1 { printf "%d | ", $3 } NR <= 3 { printf "%s%s %s %%", (NR > 1 ? ", " : ""), $2, $1 }'
 }
 script="profile:hz:$hz { @[usym(reg(\"ip\"))] = count(); @s[ustack] = count(); }"
-echo "| program | alone, ms | with perf record, ms | with fastsdt-trace, ms | perf record: samples | of them | fastsdt-trace: samples | of them |"
+echo "| program | alone, ms | with perf record, ms | with fastsdt-trace, ms | perf record: samples | where | fastsdt-trace: samples | where |"
 echo "|---|---|---|---|---|---|---|---|"
 row() {
     local name=$1 alone perfs ours pid
