@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Debian's prometheus, etcd, caddy and containerd, stripped Go programs with C code, each under a load whose answers are checked: all of their functions and
-# returns are armed and taken back, again and again, in all of them at once, by tracers of which every third is killed at a random moment. After each tracer
-# the program lives and answers as before, and its code is its file's. Usage:
+# Debian's prometheus, etcd, caddy and containerd, stripped Go programs with C code, run at once, each under a load whose answers are checked. Tracers arm all
+# functions and returns and take them back, again and again; every third tracer is killed at a random moment. After each one the program lives and answers as
+# before; after each that armed all and was not killed, and at the end, its code is its file's. Usage:
 #
 #   tests/long/move-go-programs.sh [-b DIR] [-n ROUNDS | -t SECONDS] [-s SEED] [PROGRAM...]
 #
