@@ -5,7 +5,7 @@
 #     install.sh [-d DIR] [-f FROM]
 #
 #   -d DIR   where to (default: /usr/local/bin for root, ~/.local/bin for others)
-#   -f FROM  the release: a folder or an http address (default: this script's folder, if the file is there, or the project's address)
+#   -f FROM  the release: a folder or an http address (default: this script's folder, if it has the file; else the project's address)
 #
 # What it installs has the checksum that stands below, or nothing is installed. To remove it: DIR/fastsdt and DIR/fastsdt-*.
 set -eu

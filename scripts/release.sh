@@ -7,12 +7,13 @@
 # source  the tarball
 # static  all tools in one file, for x86-64 and arm64 (packaging/static.sh)
 # debian  a source package and its binary packages, rpm  RPMs (scripts/package.sh)
-# wheel   the Python package with its libraries, for any Python and distribution with this one's glibc or a newer (auditwheel)
+# wheel   the Python package with its libraries (auditwheel), for any Python, and for distributions with this glibc or a newer one
 # crates  the two Rust crates
 #
 # Always: install.sh, which takes the right static file and verifies it; RELEASE_NOTES.md, of CHANGELOG.md; sbom.spdx.json; SHA256SUMS.
 # All is built of a clone of the tag, with the tag's time. --snapshot takes the last commit, which needs no tag. --twice builds again in another
-# folder, and compares the bytes. It publishes nothing and signs nothing. Wants what `scripts/install-deps.sh` and `install-deps.sh package` install.
+# folder, and compares the bytes. It publishes nothing and signs nothing. Needs the network, for pip, and the packages that
+# `scripts/install-deps.sh` and `scripts/install-deps.sh package` install.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 top=$PWD parts=() snapshot="" twice=""
@@ -21,7 +22,7 @@ while [ $# -gt 0 ]; do
     case $1 in
     --snapshot | --twice) declare "${1#--}=1" ;;
     source | static | debian | rpm | wheel | crates) parts+=("$1") ;;
-    *) sed -n '3,17s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    *) sed -n '3,18s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     esac
     shift
 done
