@@ -33,17 +33,20 @@ needs() {
     for program in "$@"; do command -v "$program" >/dev/null || fail "$program is not installed: scripts/install-deps.sh package"; done
 }
 needs git python3 sha256sum
-version=$(sed -n 's/^#define FASTSDT_VERSION_STRING "\(.*\)"$/\1/p' include/fastsdt.h)
+version_in() { sed -n 's/^#define FASTSDT_VERSION_STRING "\(.*\)"$/\1/p' "$@"; }
+version=$(version_in include/fastsdt.h)
 if [ -n "$snapshot" ]; then commit=$(git rev-parse HEAD); else
     commit=$(git rev-parse -q --verify "refs/tags/v$version^{commit}") || fail "there is no tag v$version: tag the commit, or give --snapshot"
 fi
+at() { git show "$commit:$1"; } # a file of the release: what stands in this folder may be newer
 # Everything that is told a version says the same one. CMake, the wheel, Debian's and RPM's packages take it from fastsdt.h.
+[ "$(at include/fastsdt.h | version_in)" = "$version" ] || fail "include/fastsdt.h of that commit has another version than here, $version"
 for crate in rust rust/trace; do
-    grep -qx "version = \"$version\"" $crate/Cargo.toml || fail "$crate/Cargo.toml has another version than include/fastsdt.h, $version"
+    at $crate/Cargo.toml | grep -x "version = \"$version\"" >/dev/null || fail "$crate/Cargo.toml has another version than include/fastsdt.h, $version"
 done
-grep -qx "## $version" CHANGELOG.md || fail "CHANGELOG.md has no \"## $version\""
+at CHANGELOG.md | grep -x "## $version" >/dev/null || fail "CHANGELOG.md has no \"## $version\""
 unset CFLAGS CXXFLAGS CPPFLAGS LDFLAGS FASTSDT_BUILD
-url=$(sed -n 's/^ *HOMEPAGE_URL "\([^"]*\)".*/\1/p' CMakeLists.txt)
+url=$(at CMakeLists.txt | sed -n 's/^ *HOMEPAGE_URL "\([^"]*\)".*/\1/p')
 export LC_ALL=C.UTF-8 SOURCE_DATE_EPOCH
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct "$commit")
 umask 022
@@ -89,14 +92,14 @@ make_release() { # FOLDER: in FOLDER/fastsdt-VERSION
         done
         cp "$folder"/crates/package/*.crate "$out/"
     fi
-    awk -v from="## $version" '/^## / { on = $0 == from; next } on' CHANGELOG.md | sed '/./,$!d' >"$out/RELEASE_NOTES.md"
-    packaging/installer.sh "$out"
+    awk -v from="## $version" '/^## / { on = $0 == from; next } on' "$folder/source/CHANGELOG.md" | sed '/./,$!d' >"$out/RELEASE_NOTES.md"
+    "$folder/source/packaging/installer.sh" "$out"
     if wanted static; then
         logged install "$out/install.sh" -d "$folder/installed"
         [ "$("$folder/installed/fastsdt-trace" --version)" = "fastsdt-trace $version" ] || fail "what install.sh installs does not run"
     fi
     logged pip "$folder/venv/bin/pip" install spdx-tools==0.8.5
-    logged sbom "$folder/venv/bin/python3" packaging/sbom.py "$folder" "$version" "$url"
+    logged sbom "$folder/venv/bin/python3" "$folder/source/packaging/sbom.py" "$folder" "$version" "$url"
     (cd "$out" && find . -maxdepth 1 -type f ! -name SHA256SUMS -printf '%P\n' | sort | xargs sha256sum >SHA256SUMS)
 }
 make_release "$top/build/release"

@@ -13,10 +13,12 @@ refused() { # what it says
 }
 git -C checkout tag -d "v$version" >/dev/null 2>&1 || true
 refused "there is no tag v$version: tag the commit, or give --snapshot"
-git -C checkout tag "v$version"
 sed -i 's/^version = .*/version = "9.9.9"/' checkout/rust/trace/Cargo.toml
+git -C checkout -c user.name=test -c user.email=test@test.invalid commit -qam "Another version"
+git -C checkout tag "v$version"
 refused "rust/trace/Cargo.toml has another version than include/fastsdt.h, $version"
-git -C checkout checkout -q rust
+# What is released is the tag: this folder may have something newer.
+git -C checkout tag -f "v$version" HEAD~1 >/dev/null
 if checkout/scripts/release.sh source >log 2>&1; then
     out=checkout/build/release/fastsdt-$version
     (cd "$out" && sha256sum --quiet -c SHA256SUMS) || fail "SHA256SUMS"
