@@ -16,7 +16,9 @@
 #include <fcntl.h>
 #include <fstream>
 #include <iterator>
+#include <sys/auxv.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <utility>
 
 namespace fastsdt::engine {
@@ -45,6 +47,20 @@ constexpr off_t largest_map = off_t(256) << 20;
 constexpr size_t most_open = 128;  // files at a time: descriptors are few
 constexpr size_t most_gone = 4096; // mappings that are not there any more
 
+constexpr char vdso[] = "[vdso]"; // a mapping's name
+
+// This tool's: one kernel has one for all processes of a kind, and those of a process cannot be read any more when it has ended.
+std::span<const std::byte> own_vdso()
+{
+    const auto address = getauxval(AT_SYSINFO_EHDR);
+    const std::vector<Mapping> mappings = read_maps(getpid());
+    const Mapping* const mapping = mapping_at(mappings, address);
+    if (!mapping)
+        return {};
+    return {reinterpret_cast<const std::byte*>(mapping->start),
+            mapping->end - mapping->start}; // NOLINT(performance-no-int-to-ptr)
+}
+
 std::string readable(const std::string& name)
 {
     if (name.size() > longest_name)
@@ -72,14 +88,14 @@ void Symbols::look(const std::vector<Mapping>& mappings)
 {
     std::vector<Piece> now;
     for (const Mapping& mapping : mappings) {
-        if (!mapping.executable || !mapping.inode)
+        if (!mapping.executable || (!mapping.inode && mapping.name != vdso))
             continue;
         std::shared_ptr<Module>& module = modules_[fmt::format("{} {}", mapping.device, mapping.inode)];
         const bool fresh = !module;
         if (fresh)
             module = std::make_shared<Module>();
         module->mapping = mapping;
-        if (fresh)
+        if (fresh && mapping.inode)
             view_.file(mapping); // its name may soon lead to another file
         now.push_back({mapping.start, mapping.end, mapping.offset, module});
         // Whoever writes a jitdump maps its first page executable, so that others find it.
@@ -116,13 +132,9 @@ void Symbols::add(const Image& image, std::vector<Symbol>& to)
 void Symbols::read(Module& module)
 {
     module.is_read = true;
-    const Descriptor& descriptor = view_.file(module.mapping);
-    if (!descriptor)
-        return;
-    try {
-        const MappedFile file(path_of(descriptor));
+    const auto read_from = [&](const std::string& path, std::span<const std::byte> bytes) {
         Image::each(
-            view_.path(module.mapping.name), file.bytes(), // where debug files are looked for
+            path, bytes, // where debug files are looked for
             [&](const Image& image) {
                 for (const Segment& segment : image.segments())
                     if (segment.executable)
@@ -137,6 +149,12 @@ void Symbols::read(Module& module)
                     module.symbols.push_back({of_go.address, of_go.size, std::string(of_go.name)});
             },
             [](const Error&) {});
+    };
+    try {
+        if (!module.mapping.inode)
+            read_from(vdso, own_vdso());
+        else if (const Descriptor& descriptor = view_.file(module.mapping))
+            read_from(view_.path(module.mapping.name), MappedFile(path_of(descriptor)).bytes());
     } catch (const Unusable&) {
         // no ELF file
     }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <elfutils/libdwfl.h>
 #include <utility>
@@ -19,11 +20,14 @@ constexpr size_t stack_pointer = 7;
 constexpr size_t stack_pointer = 31;
 #endif
 
-// The mapped file, whatever has its name by now.
-int find_elf(Dwfl_Module*, void** state, const char*, Dwarf_Addr start, char** path, Elf**)
+// The mapped file, whatever has its name by now. The vDSO is read from memory: without its .eh_frame, libdw follows %rbp, which is the caller's in
+// an epilogue already.
+int find_elf(Dwfl_Module* module, void** state, const char* name, Dwarf_Addr start, char** path, Elf** elf)
 {
     ProcessView& view = *static_cast<ProcessView*>(*state);
     const Mapping* const mapping = mapping_at(view.mappings(), start);
+    if (mapping && mapping->name == "[vdso]")
+        return dwfl_linux_proc_find_elf(module, state, name, start, path, elf);
     Descriptor file = mapping && mapping->inode ? open_mapped_file(view.pid(), *mapping) : Descriptor();
     if (file)
         *path = strdup(mapping->name.c_str());
@@ -90,6 +94,22 @@ struct Unwound::State {
         return true;
     }
 
+    // Whether .eh_frame says where the caller of the last frame is. Where it does not, libdw followed %rbp, which may point anywhere.
+    bool known_caller() const
+    {
+        if (found.empty())
+            return false;
+        const Dwarf_Addr at = found.back() - (found.size() > 1); // a return address may be behind the function
+        Dwarf_Addr bias = 0;
+        Dwarf_Frame* row = nullptr;
+        Dwfl_Module* const module = dwfl_addrmodule(dwfl, at);
+        Dwarf_CFI* const rows = module ? dwfl_module_eh_cfi(module, &bias) : nullptr;
+        if (!rows || dwarf_cfi_addrframe(rows, at - bias, &row) != 0)
+            return false;
+        free(row);
+        return true;
+    }
+
     // What is mapped, again where an address is nobody's: not more often than ten times a second, since some addresses always are.
     void report(uint64_t address)
     {
@@ -142,6 +162,7 @@ std::vector<uint64_t> Unwound::calls(std::span<const uint64_t> registers, std::s
     };
     if (state_->dwfl)
         dwfl_getthread_frames(state_->dwfl, state_->view.pid(), frame, state_.get());
+    state_->cut = state_->cut && state_->known_caller();
     if (state_->found.empty() && most > 0)
         state_->found.push_back(registers.back());
     return std::move(state_->found);

@@ -17,10 +17,9 @@ namespace fastsdt {
 
 std::string no_process_number(std::string_view text)
 {
-    constexpr pid_t most = 4194304; // PID_MAX_LIMIT, include/linux/threads.h
     pid_t pid = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), pid);
-    if (error == std::errc() && end == text.data() + text.size() && pid >= 1 && pid <= most)
+    if (error == std::errc() && end == text.data() + text.size() && pid >= 1)
         return {};
     return fmt::format("\"{}\" is not the number of a process", text);
 }

@@ -285,6 +285,29 @@ for kind in wall offcpu; do
     expect "$kind" "$status $(cat err)" "0 "
     python3 waiting.py "$kind" || fail "$(cat said out)"
 done
+# The vDSO: whoever asks for the time is there, also in its last instructions, where the frame pointer is the caller's already.
+cat >asks.c <<'END'
+#include <time.h>
+__attribute__((noinline, noclone)) long asks(void)
+{
+    struct timespec t = {0, 0};
+    long sum = 0;
+    while (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) == 0 && t.tv_sec == 0 && t.tv_nsec < 400000000)
+        for (int i = 0; i < 1000 && clock_gettime(CLOCK_MONOTONIC, &t) == 0; ++i)
+            sum += t.tv_nsec;
+    return sum;
+}
+int main(void) { return asks() == 1; }
+END
+gcc -O2 asks.c -o asks
+fastsdt-trace -o out -e 'profile:hz:500 { @[ustack(dwarf)] = count(); }' -- ./asks 2>err || fail "the vDSO: $(cat err)"
+python3 - <<'END' || fail "the vDSO: $(cat out)"
+import re, sys
+counts = [(stack.split(), int(count)) for stack, count in re.findall(r"^@\[\n((?:    .*\n)+)\]: (\d+)$", open("out").read(), re.M)]
+inside = [(stack, count) for stack, count in counts if re.match(r"(__vdso_)?clock_gettime[+]", stack[0])]
+lost = [(stack, count) for stack, count in inside if not any(frame.startswith("asks+") for frame in stack)]
+sys.exit(sum(count for _, count in inside) < 20 or len(lost) > 0)
+END
 # What waits already when the tool comes: where it has called the kernel.
 sleep 100 &
 other=$!
