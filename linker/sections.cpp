@@ -251,6 +251,32 @@ std::vector<std::byte> rewrite(const Image& file, const Contents& contents)
     return out;
 }
 
+// Whether a file is what it was, with the sections that were added.
+static bool has_added(const Image& now, const Image& file, const std::vector<NewSection>& added,
+                      const std::vector<Section>& headers, const Section* shorter)
+{
+    const size_t count = file.sections().size(), names = file.layout().section_names;
+    if (now.sections().size() != count + headers.size()
+        || now.layout().segments.size() != file.layout().segments.size())
+        return false;
+    for (size_t i = 0; i < count; ++i) {
+        const Section &before = file.sections()[i], &section = now.sections()[i];
+        Bytes old = file.raw_contents(before);
+        if (shorter && i == shorter->index)
+            old = old.first(shorter->size);
+        if (section.name != before.name || section.address != before.address
+            || (i != names && in_file(before) && !equal(now.raw_contents(section), old)))
+            return false;
+    }
+    for (size_t i = 0; i < headers.size(); ++i) {
+        const Section& section = now.sections()[count + i];
+        if (section.name != headers[i].name || section.address != headers[i].address
+            || (!added[i].contents.empty() && !equal(now.raw_contents(section), added[i].contents)))
+            return false;
+    }
+    return true;
+}
+
 std::vector<std::byte> with_sections(const Image& file, const std::vector<NewSection>& added, const Section* shorter)
 {
     const Encoding encoding = file.encoding();
@@ -323,22 +349,7 @@ std::vector<std::byte> with_sections(const Image& file, const std::vector<NewSec
     store(&out[header(offsetof(Elf64_Ehdr, e_shnum), offsetof(Elf32_Ehdr, e_shnum))], 2, count + headers.size(), big);
 
     with_image(out, [&](const Image& now) {
-        bool same = now.sections().size() == count + headers.size()
-            && now.layout().segments.size() == file.layout().segments.size();
-        for (size_t i = 0; same && i < count; ++i) {
-            Bytes old = file.raw_contents(file.sections()[i]);
-            if (shorter && i == shorter->index)
-                old = old.first(shorter->size);
-            same = now.sections()[i].name == file.sections()[i].name
-                && now.sections()[i].address == file.sections()[i].address
-                && (i == names || !in_file(file.sections()[i]) || equal(now.raw_contents(now.sections()[i]), old));
-        }
-        for (size_t i = 0; same && i < headers.size(); ++i) {
-            const Section& section = now.sections()[count + i];
-            same = section.name == headers[i].name && section.address == headers[i].address
-                && (added[i].contents.empty() || equal(now.raw_contents(section), added[i].contents));
-        }
-        if (!same)
+        if (!has_added(now, file, added, headers, shorter))
             throw Unusable(fmt::format("the result failed verification ({}); this is a bug, nothing was written",
                                        headers.front().name));
     });

@@ -187,6 +187,7 @@ protected:
     void begin(Label routine);
     void routines();
     void map_routines(size_t map);
+    void load_routine(const Table& table, MapKind kind, Label routine);
     void direct_routine(const Table& table);
     void ring_routine();
     void assign_number(const Table& table, bool adds);

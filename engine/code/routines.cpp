@@ -114,29 +114,8 @@ void Compiler::map_routines(size_t map)
         end_assigning();
         return_from_routine();
     }
-    if (kind == MapKind::string) { // to the frame's place of texts: zeros if there is none
-        const auto found = label(), absent = label();
-        begin(routine.load);
-        search(table, found, absent);
-        bind(found);
-        load_text(table);
-        jump_unless_there(Role::entry, routine.load);
-        constant(Role::result, 1);
-        return_from_routine();
-        bind(absent);
-        constant(Role::result, 0);
-        return_from_routine();
-    } else if (is_assigned(kind)) { // to Role::result: the value, 0 if there is none
-        const auto found = label(), absent = label();
-        begin(routine.load);
-        search(table, found, absent);
-        bind(found);
-        load_value(table, absent);
-        return_from_routine();
-        bind(absent);
-        constant(Role::result, 0);
-        return_from_routine();
-    }
+    if (is_assigned(kind))
+        load_routine(table, kind, routine.load);
     if (script_.maps[map].asked) { // to Role::result: 1 or 0
         const auto is_there = label(), is_not = label();
         begin(routine.has);
@@ -151,6 +130,25 @@ void Compiler::map_routines(size_t map)
     erase_entry(table, Role::entry);
     jump(routine.remove); // there may be a second entry
     bind(absent);
+    return_from_routine();
+}
+
+void Compiler::load_routine(const Table& table, MapKind kind, Label routine)
+{
+    const auto found = label(), absent = label();
+    begin(routine);
+    search(table, found, absent);
+    bind(found);
+    if (kind == MapKind::string) { // to the frame's place of texts: zeros if there is none
+        load_text(table);
+        jump_unless_there(Role::entry, routine);
+        constant(Role::result, 1);
+    } else { // to Role::result: the value, 0 if there is none
+        load_value(table, absent);
+    }
+    return_from_routine();
+    bind(absent);
+    constant(Role::result, 0);
     return_from_routine();
 }
 

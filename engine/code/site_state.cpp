@@ -19,6 +19,21 @@ FaultWords words_of_fault(uint64_t faults)
     return {"has instructions that not every processor has", "SIGILL"};
 }
 
+static std::string text_of_faults(uint64_t faults, bool one)
+{
+    const FaultWords fault = words_of_fault(faults);
+    const char* const its = one ? "its" : "their";
+    const char* const has = one ? "has" : "have";
+    if (faults & fault_division)
+        return fmt::format("{} no {}, and {} code divides, which a handler of SIGFPE would see elsewhere", has,
+                           own_machine.nop, its);
+    if (faults & was_armed)
+        return fmt::format("{} armed until the process handled {}, and {} code {}", one ? "was" : "were", fault.signals,
+                           its, fault.does);
+    return fmt::format("{} no {}, and {} code {}, and the process handles {}", has, own_machine.nop, its, fault.does,
+                       fault.signals);
+}
+
 std::string text(const SiteState& state, size_t sites)
 {
     const bool one = sites == 1;
@@ -69,18 +84,7 @@ std::string text(const SiteState& state, size_t sites)
     case State::too_long: return fmt::format("need{} a stub that is longer than a jump can span", s);
     case State::no_functions: return "would call a function, which stubs for this architecture cannot";
     case State::no_named_argument: return fmt::format("{} no argument named {}{}", has, state.detail, only);
-    case State::handles_faults: {
-        const FaultWords fault = words_of_fault(state.number);
-        const char* const its = one ? "its" : "their";
-        if (state.number & fault_division)
-            return fmt::format("{} no {}, and {} code divides, which a handler of SIGFPE would see elsewhere", has,
-                               own_machine.nop, its);
-        if (state.number & was_armed)
-            return fmt::format("{} armed until the process handled {}, and {} code {}", one ? "was" : "were",
-                               fault.signals, its, fault.does);
-        return fmt::format("{} no {}, and {} code {}, and the process handles {}", has, own_machine.nop, its,
-                           fault.does, fault.signals);
-    }
+    case State::handles_faults: return text_of_faults(state.number, one);
     case State::cannot_move:
         if (state.detail.starts_with("is a Go function")) // where nobody expects a nop
             return (one ? "is a Go function" : "are Go functions")

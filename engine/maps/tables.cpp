@@ -81,6 +81,48 @@ size_t record_size(const Statement& event)
     return size;
 }
 
+// A map's table, without its place.
+static Table table_of(const Script& script, size_t number)
+{
+    const Map& map = script.maps[number];
+    Table table;
+    table.shared = is_assigned(map.kind) && !map.tid_key;
+    table.value_size = value_bytes(map);
+    for (size_t key = 0; key < map.keys.size(); ++key)
+        table.key_size.push_back(map.keys[key].size());
+    if (map.of_tool) { // no stub has anything to do with it
+        table.shared = true;
+        table.key_size.clear();
+        table.entry_size = table.value_size;
+    } else if (map.kind == MapKind::string) {
+        // A string takes several stores, so a new one gets a new entry. Hence a map without keys has several
+        // entries too.
+        table.value = 8;
+        table.keys = 8 + table.value_size;
+        table.entry_size = up(table.keys + table.key_bytes(), 16);
+        table.entries =
+            map.keys.empty() ? 16 : std::bit_floor(std::min(2 * most_keys, most_table_bytes / table.entry_size));
+    } else if (map.keys.empty()) {
+        // A map that is assigned has a word that says whether a value is there.
+        const bool flag = is_assigned(map.kind);
+        table.value = flag ? 8 : 0;
+        table.entry_size = table.value + table.value_size;
+    } else {
+        table.direct =
+            map.keys.size() == 1 && !map.keys[0].is_wide() && !is_assigned(map.kind) && !deletes(script, number);
+        table.value = 8;
+        table.keys = table.direct ? 0 : 8 + table.value_size;
+        // If the map is assigned, a tag and the value behind it are exchanged at once, by an instruction that needs
+        // them aligned to 16 bytes.
+        table.entry_size = table.direct ? 8 + table.value_size : table.keys + table.key_bytes();
+        if (is_assigned(map.kind))
+            table.entry_size = up(table.entry_size, 16);
+        // Half full at most_keys: then a key's entry is near the one at which its search begins.
+        table.entries = std::bit_floor(std::min(2 * most_keys, most_table_bytes / table.entry_size));
+    }
+    return table;
+}
+
 Tables lay_out(const Script& script, size_t ring_size, bool overwrites, size_t rows)
 {
     Tables tables;
@@ -88,41 +130,7 @@ Tables lay_out(const Script& script, size_t ring_size, bool overwrites, size_t r
     size_t shared_end = 0, block_end = 0, chunks = 0, largest_entry = 0;
     for (size_t i = 0; i < script.maps.size(); ++i) {
         const Map& map = script.maps[i];
-        Table table;
-        table.shared = is_assigned(map.kind) && !map.tid_key;
-        table.value_size = value_bytes(map);
-        for (size_t key = 0; key < map.keys.size(); ++key)
-            table.key_size.push_back(map.keys[key].size());
-        if (map.of_tool) { // no stub has anything to do with it
-            table.shared = true;
-            table.key_size.clear();
-            table.entry_size = table.value_size;
-        } else if (map.kind == MapKind::string) {
-            // A string takes several stores, so a new one gets a new entry. Hence a map without keys has several
-            // entries too.
-            table.value = 8;
-            table.keys = 8 + table.value_size;
-            table.entry_size = up(table.keys + table.key_bytes(), 16);
-            table.entries =
-                map.keys.empty() ? 16 : std::bit_floor(std::min(2 * most_keys, most_table_bytes / table.entry_size));
-        } else if (map.keys.empty()) {
-            // A map that is assigned has a word that says whether a value is there.
-            const bool flag = is_assigned(map.kind);
-            table.value = flag ? 8 : 0;
-            table.entry_size = table.value + table.value_size;
-        } else {
-            table.direct =
-                map.keys.size() == 1 && !map.keys[0].is_wide() && !is_assigned(map.kind) && !deletes(script, i);
-            table.value = 8;
-            table.keys = table.direct ? 0 : 8 + table.value_size;
-            // If the map is assigned, a tag and the value behind it are exchanged at once, by an instruction that needs
-            // them aligned to 16 bytes.
-            table.entry_size = table.direct ? 8 + table.value_size : table.keys + table.key_bytes();
-            if (is_assigned(map.kind))
-                table.entry_size = up(table.entry_size, 16);
-            // Half full at most_keys: then a key's entry is near the one at which its search begins.
-            table.entries = std::bit_floor(std::min(2 * most_keys, most_table_bytes / table.entry_size));
-        }
+        Table table = table_of(script, i);
         size_t& end = table.shared ? shared_end : block_end;
         if (map.kind == MapKind::integer && !map.of_tool && !map.adds && map.tid_key && map.keys.size() == 1) {
             table.own = up(end, 16);

@@ -292,9 +292,30 @@ struct Progress {
     std::exception_ptr thrown;    // by `seen`
 };
 
+using Seen = std::function<void(pid_t thread, size_t index, int64_t result)>;
+
+// The thread has made a call; behind the gate's it goes further where that opens.
+void heed(Progress& progress, pid_t thread, const ErrandCode& code, const Seen& seen, const Gate& gate)
+{
+    const size_t made = progress.results.size();
+    try {
+        seen(thread, made - 1, progress.results.back());
+        if (made == gate.behind && !progress.thrown && gate.opens()) {
+            user_regs_struct registers = Tracees::registers(thread);
+            set_program_counter(registers, code.further);
+            Tracees::set_registers(thread, registers);
+            progress.passed = true;
+        }
+    } catch (const Busy& error) { // calls were made: it is not to be tried again
+        progress.thrown = std::make_exception_ptr(Unusable(error.what()));
+    } catch (...) {
+        progress.thrown = std::current_exception();
+    }
+}
+
 // Lets the thread run from stop to stop until it has made all calls, or cannot.
-Progress accompany(Tracees& tracees, Tracees::Task& task, const ErrandCode& code, size_t calls,
-                   const std::function<void(pid_t thread, size_t index, int64_t result)>& seen, const Gate& gate)
+Progress accompany(Tracees& tracees, Tracees::Task& task, const ErrandCode& code, size_t calls, const Seen& seen,
+                   const Gate& gate)
 {
     const pid_t pid = tracees.pid(), thread = task.number;
     const auto deadline = Clock::now() + errand_takes;
@@ -364,19 +385,7 @@ Progress accompany(Tracees& tracees, Tracees::Task& task, const ErrandCode& code
         const size_t made = progress.results.size();
         if (made < calls && info.instruction_pointer == code.after_calls[made]) {
             progress.results.push_back(info.exit.rval);
-            try {
-                seen(thread, made, info.exit.rval);
-                if (made + 1 == gate.behind && !progress.thrown && gate.opens()) {
-                    user_regs_struct registers = Tracees::registers(thread);
-                    set_program_counter(registers, code.further);
-                    Tracees::set_registers(thread, registers);
-                    progress.passed = true;
-                }
-            } catch (const Busy& error) { // calls were made: it is not to be tried again
-                progress.thrown = std::make_exception_ptr(Unusable(error.what()));
-            } catch (...) {
-                progress.thrown = std::current_exception();
-            }
+            heed(progress, thread, code, seen, gate);
         }
     }
     return progress;

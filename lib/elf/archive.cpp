@@ -94,6 +94,40 @@ bool is_outside(const std::filesystem::path& name)
     return name.is_absolute() || std::find(name.begin(), name.end(), "..") != name.end();
 }
 
+// A member's name by its header's field. A name that stands before the contents is taken off them.
+Result<std::string> name_of(std::string_view field, std::string_view long_names, std::span<const std::byte>& contents)
+{
+    const auto damaged = [&](std::string_view how) {
+        return Error{fmt::format("damaged: member name {}{}", field, how)};
+    };
+    if (field.starts_with("#1/")) { // BSD
+        const auto length = decimal(field.substr(3));
+        if (!length || *length > contents.size())
+            return damaged("");
+        std::string name(text(contents.first(*length)).data(), strnlen(text(contents).data(), *length));
+        contents = contents.subspan(*length);
+        return name;
+    }
+    if (!field.starts_with("/"))
+        return std::string(field.substr(0, field.size() - field.ends_with('/')));
+    // GNU: offset into the table of long names
+    const auto colon = field.find(':');
+    const auto offset = decimal(field.substr(1, colon == field.npos ? field.npos : colon - 1));
+    if (!offset || *offset >= long_names.size())
+        return damaged("");
+    // At most a path's length: a table without line ends would otherwise be read whole for each member.
+    const auto rest = long_names.substr(*offset, PATH_MAX);
+    const auto end = rest.find('\n');
+    if (end == rest.npos && rest.size() == PATH_MAX)
+        return damaged(" has no end");
+    std::string name(rest.substr(0, end));
+    if (name.ends_with('/'))
+        name.pop_back();
+    if (colon != field.npos) // member of an archive inside this thin archive; that archive can be named itself
+        return Error{fmt::format("{} is an archive in a thin archive", name), "", "check it by itself"};
+    return name;
+}
+
 } // namespace
 
 MappedFile::MappedFile(const std::string& path, bool copy)
@@ -214,56 +248,27 @@ void each_member(const std::string& path, std::span<const std::byte> file, Acces
                 long_names = text(contents);
             continue;
         }
-        std::string name(field);
-        if (field.starts_with("#1/")) { // BSD: the name stands before the contents
-            const auto length = decimal(field.substr(3));
-            if (!length || *length > contents.size()) {
-                trouble({fmt::format("damaged: member name {}", field), path});
-                continue;
-            }
-            name = std::string(text(contents.first(*length)).data(), strnlen(text(contents).data(), *length));
-            contents = contents.subspan(*length);
-        } else if (field.starts_with("/")) { // GNU: offset into the table of long names
-            const auto colon = field.find(':');
-            const auto offset = decimal(field.substr(1, colon == field.npos ? field.npos : colon - 1));
-            if (!offset || *offset >= long_names.size()) {
-                trouble({fmt::format("damaged: member name {}", field), path});
-                continue;
-            }
-            // At most a path's length: a table without line ends would otherwise be read whole for each member.
-            const auto rest = long_names.substr(*offset, PATH_MAX);
-            const auto end = rest.find('\n');
-            if (end == rest.npos && rest.size() == PATH_MAX) {
-                trouble({fmt::format("damaged: member name {} has no end", field), path});
-                continue;
-            }
-            name = rest.substr(0, end);
-            if (name.ends_with('/'))
-                name.pop_back();
-            if (colon != field.npos) {
-                // Member of an archive inside this thin archive; that archive can be named itself.
-                trouble({fmt::format("{} is an archive in a thin archive", name), path, "check it by itself"});
-                continue;
-            }
-        } else if (name.ends_with('/')) {
-            name.pop_back();
-        }
-        if (!thin) {
-            visit(name, contents);
+        const auto name = name_of(field, long_names, contents);
+        if (!name) {
+            trouble(name.error().at(path));
             continue;
         }
-        if (access.outside == Access::alone || (access.outside == Access::refuse && is_outside(name))) {
+        if (!thin) {
+            visit(*name, contents);
+            continue;
+        }
+        if (access.outside == Access::alone || (access.outside == Access::refuse && is_outside(*name))) {
             if (left_out++ == 0)
-                first_left_out = name;
+                first_left_out = *name;
             continue;
         }
         try {
-            const MappedFile member((std::filesystem::path(path).parent_path() / name).string(), access.copy);
+            const MappedFile member((std::filesystem::path(path).parent_path() / *name).string(), access.copy);
             struct stat status;
             if (::fstat(member.descriptor(), &status) == 0 && !read.emplace(status.st_dev, status.st_ino).second)
                 ++again;
             else
-                visit(name, member.bytes());
+                visit(*name, member.bytes());
         } catch (const Unusable& error) {
             trouble(error.error().at(path));
         }

@@ -48,6 +48,7 @@ public:
             return {};
         return bytes_.subspan(at_ - size_t(size), size_t(size));
     }
+    void spoil() { good_ = false; }
     uint64_t uleb() { return leb(false); }
     int64_t sleb() { return int64_t(leb(true)); }
     std::string_view text()
@@ -221,6 +222,16 @@ Frames::Frames(const Image& image) : rules_(image.arch() == Arch::arm64 ? rules_
                 frames_.push_back(frame);
         }
     }
+    keep_alone();
+    for (Frame& frame : frames_) {
+        Rows rows(cies_[frame.cie], frame);
+        frame.first = rows.at(frame.begin).cfa;
+        frame.outermost = rows.outermost();
+    }
+}
+
+void Frames::keep_alone()
+{
     std::sort(frames_.begin(), frames_.end(), [](const Frame& a, const Frame& b) { return a.begin < b.begin; });
     std::vector<Frame> alone;
     uint64_t reached = 0; // by all before
@@ -232,160 +243,186 @@ Frames::Frames(const Image& image) : rules_(image.arch() == Arch::arm64 ? rules_
             alone.push_back(frames_[i]);
     }
     frames_ = std::move(alone);
-    for (Frame& frame : frames_) {
-        Rows rows(cies_[frame.cie], frame);
-        frame.first = rows.at(frame.begin).cfa;
-        frame.outermost = rows.outermost();
-    }
 }
 
 Rows::Rows(const Cie& cie, const Frame& frame)
     : cie_(cie), program_(frame.program), location_(frame.begin), now_(cie.first), outermost_(cie.first.outermost)
 {}
 
-// The instructions are DW_CFA_* of the DWARF standard, section 6.4.2.
-const Row& Rows::at(uint64_t address)
-{
-    const auto& [frame_pointer, stack_pointer, return_address, pushed] = *cie_.rules;
-    const auto define = [&](uint64_t reg, int64_t offset) {
-        now_.cfa = {reg == stack_pointer       ? Cfa::stack_pointer
-                        : reg == frame_pointer ? Cfa::frame_pointer
-                                               : Cfa::other,
-                    offset};
-    };
-    const auto keep = [&](uint64_t reg, Row::Saved how, int64_t offset) {
-        if (reg == frame_pointer)
-            now_.frame_pointer = how, now_.offset = offset;
-        if (reg == return_address)
-            now_.usual_return = how == Row::at_cfa && offset == -pushed;
-    };
-    const auto as_first = [&](uint64_t reg) {
-        if (reg == frame_pointer)
-            now_.frame_pointer = cie_.first.frame_pointer, now_.offset = cie_.first.offset;
-        if (reg == return_address)
-            now_.usual_return = cie_.first.usual_return, now_.outermost = cie_.first.outermost;
-    };
+// One instruction: DW_CFA_* of the DWARF standard, section 6.4.2.
+struct Rows::Step {
+    Rows& rows;
+    Cursor next; ///< not good any more where the instruction is not known
+
+    void define(uint64_t reg, int64_t offset)
+    {
+        const FrameRules& rules = *rows.cie_.rules;
+        rows.now_.cfa = {reg == rules.stack_pointer       ? Cfa::stack_pointer
+                             : reg == rules.frame_pointer ? Cfa::frame_pointer
+                                                          : Cfa::other,
+                         offset};
+    }
+
+    void keep(uint64_t reg, Row::Saved how, int64_t offset)
+    {
+        if (reg == rows.cie_.rules->frame_pointer)
+            rows.now_.frame_pointer = how, rows.now_.offset = offset;
+        if (reg == rows.cie_.rules->return_address)
+            rows.now_.usual_return = how == Row::at_cfa && offset == -rows.cie_.rules->pushed;
+    }
+
+    void as_first(uint64_t reg)
+    {
+        if (reg == rows.cie_.rules->frame_pointer)
+            rows.now_.frame_pointer = rows.cie_.first.frame_pointer, rows.now_.offset = rows.cie_.first.offset;
+        if (reg == rows.cie_.rules->return_address)
+            rows.now_.usual_return = rows.cie_.first.usual_return, rows.now_.outermost = rows.cie_.first.outermost;
+    }
+
+    int64_t factored(uint64_t number) const { return int64_t(number * uint64_t(rows.cie_.data_factor)); }
+
     // A number from the frame pointer, and nothing more; with `load`: the word there.
-    const auto from_frame_pointer = [&](std::span<const std::byte> expression, bool load) -> std::optional<int64_t> {
+    std::optional<int64_t> from_frame_pointer(std::span<const std::byte> expression, bool load) const
+    {
         constexpr uint64_t breg0 = 0x70, deref = 0x06;
         Cursor cursor(expression, 0);
-        if (cursor.fixed(1) != breg0 + frame_pointer)
+        if (cursor.fixed(1) != breg0 + rows.cie_.rules->frame_pointer)
             return {};
         const int64_t offset = cursor.sleb();
         if (load && cursor.fixed(1) != deref)
             return {};
         return cursor.good() && !cursor.more() ? std::optional(offset) : std::nullopt;
-    };
-    const auto factored = [&](uint64_t number) { return int64_t(number * uint64_t(cie_.data_factor)); };
+    }
+
+    // Where the CFA is. False: the instruction is of something else.
+    bool of_cfa(unsigned code)
+    {
+        switch (code) {
+        case 0x0c: { // def_cfa
+            const uint64_t reg = next.uleb();
+            define(reg, int64_t(next.uleb()));
+            return true;
+        }
+        case 0x0d: define(next.uleb(), rows.now_.cfa.offset); return true;   // def_cfa_register
+        case 0x0e: rows.now_.cfa.offset = int64_t(next.uleb()); return true; // def_cfa_offset
+        case 0x0f: {                                                         // def_cfa_expression
+            const auto offset = from_frame_pointer(next.block(next.uleb()), true);
+            rows.now_.cfa = offset ? Cfa{Cfa::at_frame_pointer, *offset} : Cfa{};
+            return true;
+        }
+        case 0x12: { // def_cfa_sf
+            const uint64_t reg = next.uleb();
+            define(reg, factored(uint64_t(next.sleb())));
+            return true;
+        }
+        case 0x13: rows.now_.cfa.offset = factored(uint64_t(next.sleb())); return true; // def_cfa_offset_sf
+        default: return false;
+        }
+    }
+
+    // Where a register is. False: the instruction is of something else.
+    bool of_register(unsigned code)
+    {
+        switch (code) {
+        case 0x05: { // offset_extended
+            const uint64_t reg = next.uleb();
+            keep(reg, Row::at_cfa, factored(next.uleb()));
+            return true;
+        }
+        case 0x06: as_first(next.uleb()); return true; // restore_extended
+        case 0x07: {                                   // undefined
+            const uint64_t reg = next.uleb();
+            keep(reg, Row::lost, 0);
+            rows.now_.outermost = reg == rows.cie_.rules->return_address || rows.now_.outermost;
+            rows.outermost_ = rows.now_.outermost || rows.outermost_;
+            return true;
+        }
+        case 0x08: keep(next.uleb(), Row::unchanged, 0); return true; // same_value
+        case 0x09:                                                    // register
+        case 0x14:                                                    // val_offset
+        case 0x15:                                                    // val_offset_sf
+            keep(next.uleb(), Row::lost, 0);
+            next.uleb();
+            return true;
+        case 0x10: { // expression
+            const uint64_t reg = next.uleb();
+            const auto offset = from_frame_pointer(next.block(next.uleb()), false);
+            keep(reg, offset ? Row::at_frame_pointer : Row::lost, offset.value_or(0));
+            return true;
+        }
+        case 0x11: { // offset_extended_sf
+            const uint64_t reg = next.uleb();
+            keep(reg, Row::at_cfa, factored(uint64_t(next.sleb())));
+            return true;
+        }
+        case 0x16: // val_expression
+            keep(next.uleb(), Row::lost, 0);
+            next.block(next.uleb());
+            return true;
+        case 0x2f: { // GNU_negative_offset_extended
+            const uint64_t reg = next.uleb();
+            keep(reg, Row::at_cfa, factored(0 - next.uleb()));
+            return true;
+        }
+        default: return false;
+        }
+    }
+
+    /// Returns how far it advances.
+    uint64_t run()
+    {
+        const auto code = unsigned(next.fixed(1)), low = code & 0x3f;
+        switch (code >> 6) {
+        case 1: return low;
+        case 2: keep(low, Row::at_cfa, factored(next.uleb())); return 0; // offset
+        case 3: as_first(low); return 0;                                 // restore
+        default: break;
+        }
+        if (of_cfa(code) || of_register(code))
+            return 0;
+        switch (code) {
+        case 0x00: return 0; // nop
+        case 0x02: return next.fixed(1);
+        case 0x03: return next.fixed(2);
+        case 0x04: return next.fixed(4);
+        case 0x0a: // remember_state
+            if (rows.remembered_.size() < 64)
+                rows.remembered_.push_back(rows.now_);
+            else
+                next.spoil();
+            return 0;
+        case 0x0b: // restore_state
+            if (!rows.remembered_.empty()) {
+                rows.now_ = rows.remembered_.back();
+                rows.remembered_.pop_back();
+            } else {
+                next.spoil();
+            }
+            return 0;
+        case 0x2d: return 0;              // AARCH64_negate_ra_state: how the return address is signed
+        case 0x2e: next.uleb(); return 0; // GNU_args_size
+        default: next.spoil(); return 0;  // set_loc too, which nobody writes
+        }
+    }
+};
+
+const Row& Rows::at(uint64_t address)
+{
     end_ = UINT64_MAX;
     while (!program_.empty()) {
-        Cursor next(program_, 0);
-        const auto code = unsigned(next.fixed(1)), low = code & 0x3f;
-        uint64_t advance = 0;
-        switch (code >> 6) {
-        case 1: advance = low; break;
-        case 2: keep(low, Row::at_cfa, factored(next.uleb())); break; // offset
-        case 3: as_first(low); break;                                 // restore
-        default:
-            switch (code) {
-            case 0x00: break; // nop
-            case 0x02: advance = next.fixed(1); break;
-            case 0x03: advance = next.fixed(2); break;
-            case 0x04: advance = next.fixed(4); break;
-            case 0x05: { // offset_extended
-                const uint64_t reg = next.uleb();
-                keep(reg, Row::at_cfa, factored(next.uleb()));
-                break;
-            }
-            case 0x06: as_first(next.uleb()); break; // restore_extended
-            case 0x07: {                             // undefined
-                const uint64_t reg = next.uleb();
-                keep(reg, Row::lost, 0);
-                now_.outermost = reg == return_address || now_.outermost;
-                outermost_ = now_.outermost || outermost_;
-                break;
-            }
-            case 0x08: keep(next.uleb(), Row::unchanged, 0); break; // same_value
-            case 0x09:                                              // register
-                keep(next.uleb(), Row::lost, 0);
-                next.uleb();
-                break;
-            case 0x0a: // remember_state
-                if (remembered_.size() < 64)
-                    remembered_.push_back(now_);
-                else
-                    next.block(~uint64_t(0)); // not good any more
-                break;
-            case 0x0b: // restore_state
-                if (!remembered_.empty()) {
-                    now_ = remembered_.back();
-                    remembered_.pop_back();
-                } else {
-                    next.block(~uint64_t(0));
-                }
-                break;
-            case 0x0c: { // def_cfa
-                const uint64_t reg = next.uleb();
-                define(reg, int64_t(next.uleb()));
-                break;
-            }
-            case 0x0d: define(next.uleb(), now_.cfa.offset); break;   // def_cfa_register
-            case 0x0e: now_.cfa.offset = int64_t(next.uleb()); break; // def_cfa_offset
-            case 0x0f: {                                              // def_cfa_expression
-                const auto offset = from_frame_pointer(next.block(next.uleb()), true);
-                now_.cfa = offset ? Cfa{Cfa::at_frame_pointer, *offset} : Cfa{};
-                break;
-            }
-            case 0x10: { // expression
-                const uint64_t reg = next.uleb();
-                const auto offset = from_frame_pointer(next.block(next.uleb()), false);
-                keep(reg, offset ? Row::at_frame_pointer : Row::lost, offset.value_or(0));
-                break;
-            }
-            case 0x11: { // offset_extended_sf
-                const uint64_t reg = next.uleb();
-                keep(reg, Row::at_cfa, factored(uint64_t(next.sleb())));
-                break;
-            }
-            case 0x12: { // def_cfa_sf
-                const uint64_t reg = next.uleb();
-                define(reg, factored(uint64_t(next.sleb())));
-                break;
-            }
-            case 0x13: now_.cfa.offset = factored(uint64_t(next.sleb())); break; // def_cfa_offset_sf
-            case 0x14:                                                           // val_offset
-            case 0x15:                                                           // val_offset_sf
-                keep(next.uleb(), Row::lost, 0);
-                next.uleb();
-                break;
-            case 0x16: // val_expression
-                keep(next.uleb(), Row::lost, 0);
-                next.block(next.uleb());
-                break;
-            case 0x2d: break;              // AARCH64_negate_ra_state: how the return address is signed
-            case 0x2e: next.uleb(); break; // GNU_args_size
-            case 0x2f: {                   // GNU_negative_offset_extended
-                const uint64_t reg = next.uleb();
-                keep(reg, Row::at_cfa, factored(0 - next.uleb()));
-                break;
-            }
-            default: next.block(~uint64_t(0)); // set_loc too, which nobody writes
-            }
-        }
-        const uint64_t location = location_ + advance * cie_.code_factor;
-        if (!next.good() || location < location_) {
+        Step step{*this, Cursor(program_, 0)};
+        const uint64_t location = location_ + step.run() * cie_.code_factor;
+        if (!step.next.good() || location < location_) {
             now_ = {};
             program_ = {};
             break;
         }
-        if (advance != 0) {
-            if (location > address) { // for a later address
-                end_ = location;
-                break;
-            }
-            location_ = location;
+        if (location > address && location != location_) { // for a later address
+            end_ = location;
+            break;
         }
-        program_ = next.rest();
+        location_ = location;
+        program_ = step.next.rest();
     }
     return now_;
 }

@@ -77,6 +77,8 @@ public:
     bool at_return(const Cfa& cfa) const { return cfa.base == Cfa::stack_pointer && cfa.offset == rules_.pushed; }
 
 private:
+    void keep_alone(); // sorts them
+
     const FrameRules& rules_;
     std::vector<Frame> frames_;
     std::vector<Cie> cies_;
@@ -94,6 +96,8 @@ public:
     bool outermost() const { return outermost_; }
 
 private:
+    struct Step;
+
     const Cie& cie_;
     std::span<const std::byte> program_;
     uint64_t location_, end_ = UINT64_MAX;

@@ -341,15 +341,6 @@ private:
         const auto go_at = [&](uint64_t address) {
             return offsets.is_known() && !offsets.has(address) ? std::nullopt : of_go;
         };
-        const auto set_names = [&](LiveSite& site, const Function& function, std::string_view name) {
-            if (name.empty() || !texts.afford(name.size()))
-                return false;
-            site.name = name;
-            for (const std::string_view other : function.aliases)
-                if (texts.afford(other.size()))
-                    site.aliases.emplace_back(other == name ? function.name : other);
-            return true;
-        };
         for (const uint64_t address : unrecorded_->instructions(file.path, functions))
             if (LiveSite site; find_instruction(image, functions, windows, address, site)) {
                 site.go = go_at(address);
@@ -362,7 +353,7 @@ private:
                 continue;
             const std::optional<GoAbi> go = go_at(function.address);
             LiveSite site;
-            if (set_names(site, function, unrecorded_->entry(file.path, function))) {
+            if (name_as(site, function, unrecorded_->entry(file.path, function), texts)) {
                 site.entry = site.exits = true; // exits are asked for by themselves
                 site.address = Vaddr(function.address);
                 site.go = go;
@@ -371,41 +362,66 @@ private:
                     site.once = Vaddr(once);
                 place(std::move(site), windows.entry(function.address));
             }
-            LiveSite named;
-            if (!set_names(named, function, unrecorded_->exit(file.path, function)))
+            LiveSite exit;
+            if (!name_as(exit, function, unrecorded_->exit(file.path, function), texts))
                 continue;
-            named.exit = true;
-            named.go = go;
-            offsets.set(named, function.address);
+            exit.exit = true;
+            exit.go = go;
+            offsets.set(exit, function.address);
             const std::vector<Window> exits = windows.exits(function.address);
-            const auto bad =
-                std::find_if(exits.begin(), exits.end(), [](const Window& w) { return w.obstacle != Obstacle::none; });
-            site = named;
-            if (exits.empty() || bad != exits.end()) { // the function as a whole
-                site.address = Vaddr(function.address);
-                site.all_exits.emplace();
-                if (std::all_of(exits.begin(), exits.end(), [](const Window& w) {
-                        return w.obstacle == Obstacle::none || concerns_only_moving(w.obstacle);
-                    }))
-                    for (const Window& window : exits)
-                        site.all_exits->push_back({Vaddr(window.address + window.at), window.tail_call});
-                if (const auto code = go ? go_code(image, function) : GoCode(); code.exits) {
-                    site.all_exits->clear();
-                    for (const GoCode::Exit& exit : *code.exits)
-                        site.all_exits->push_back({Vaddr(exit.address), exit.tail_call});
-                }
-                Window none;
-                none.obstacle = exits.empty() ? Obstacle::never_returns : bad->obstacle;
-                place(site, none);
+            if (exits.empty() || std::any_of(exits.begin(), exits.end(), has_obstacle)) {
+                place(exits_as_one(image, function, exits, exit), hindered(exits));
                 continue;
             }
             for (const Window& window : exits) {
+                site = exit;
                 site.result = FASTSDT_RESULT_REGISTER;
                 site.tail_call = window.tail_call;
                 site.address = Vaddr(window.address + window.at);
                 place(site, window);
             }
         }
+    }
+
+    // False: the function has no such name, or there are too many.
+    static bool name_as(LiveSite& site, const Function& function, std::string_view name, TextBudget& texts)
+    {
+        if (name.empty() || !texts.afford(name.size()))
+            return false;
+        site.name = name;
+        for (const std::string_view other : function.aliases)
+            if (texts.afford(other.size()))
+                site.aliases.emplace_back(other == name ? function.name : other);
+        return true;
+    }
+
+    static bool has_obstacle(const Window& window) { return window.obstacle != Obstacle::none; }
+
+    // What stands for the exits of a function of which one cannot be moved: its obstacle.
+    static Window hindered(const std::vector<Window>& exits)
+    {
+        const auto bad = std::find_if(exits.begin(), exits.end(), has_obstacle);
+        Window none;
+        none.obstacle = bad == exits.end() ? Obstacle::never_returns : bad->obstacle;
+        return none;
+    }
+
+    // The function as a whole, with the places of its exits where they are known.
+    static LiveSite exits_as_one(const Image& image, const Function& function, const std::vector<Window>& exits,
+                                 LiveSite site)
+    {
+        site.address = Vaddr(function.address);
+        site.all_exits.emplace();
+        if (std::all_of(exits.begin(), exits.end(),
+                        [](const Window& w) { return !has_obstacle(w) || concerns_only_moving(w.obstacle); }))
+            for (const Window& window : exits)
+                site.all_exits->push_back({Vaddr(window.address + window.at), window.tail_call});
+        if (const auto code = site.go ? go_code(image, function) : GoCode(); code.exits) {
+            site.all_exits->clear();
+            for (const GoCode::Exit& exit : *code.exits)
+                site.all_exits->push_back({Vaddr(exit.address), exit.tail_call});
+        }
+        return site;
     }
 
     // An instruction that is no function's first. False: none begins there, and Site::misplaced says what does.

@@ -7,6 +7,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <elf.h>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -138,6 +140,9 @@ private:
     void read_symbols();
     void read_symbols(const Image& image, const Section& section);
     void read_relocations();
+    void each_rela(const Section& section,
+                   const std::function<void(const Elf64_Rela&, std::optional<uint64_t> value)>& visit) const;
+    void read_starts();
     void read_words();
     void read_landing_pads();
     void read_patched();

@@ -158,6 +158,50 @@ void Survey::read_symbols(const Image& image, const Section& section)
     }
 }
 
+// @param visit  gets what the relocation makes; empty: that is not in this file
+void Survey::each_rela(const Section& section,
+                       const std::function<void(const Elf64_Rela&, std::optional<uint64_t> value)>& visit) const
+{
+    const auto table = image_.raw_contents(section);
+    const Section* const symbols = section.link < image_.sections().size() ? &image_.sections()[section.link] : nullptr;
+    const auto values = symbols ? image_.raw_contents(*symbols) : std::span<const std::byte>();
+    for (size_t at = 0; at + sizeof(Elf64_Rela) <= table.size(); at += sizeof(Elf64_Rela)) {
+        Elf64_Rela relocation;
+        std::memcpy(&relocation, table.data() + at, sizeof relocation);
+        const uint64_t number = ELF64_R_SYM(relocation.r_info);
+        std::optional<uint64_t> value = uint64_t(relocation.r_addend);
+        if (number >= values.size() / sizeof(Elf64_Sym) && number != 0) {
+            value.reset();
+        } else if (number != 0) {
+            Elf64_Sym symbol;
+            std::memcpy(&symbol, values.data() + number * sizeof symbol, sizeof symbol);
+            if (symbol.st_shndx == SHN_UNDEF)
+                value.reset();
+            else
+                *value += symbol.st_value;
+        }
+        visit(relocation, value);
+    }
+}
+
+// The format: an address, then bitmaps of the 63 words behind.
+static void each_relr(std::span<const std::byte> table, const std::function<void(uint64_t at)>& visit)
+{
+    uint64_t next = 0;
+    for (size_t at = 0; at + 8 <= table.size(); at += 8) {
+        const uint64_t entry = load(&table[at], 8, false);
+        if (!(entry & 1)) {
+            visit(entry);
+            next = entry + 8;
+            continue;
+        }
+        for (unsigned bit = 1; bit < 64; ++bit)
+            if (entry >> bit & 1)
+                visit(next + 8 * (bit - 1));
+        next += uint64_t(8) * 63;
+    }
+}
+
 void Survey::read_relocations()
 {
     const auto in_rseq = [&](uint64_t at) {
@@ -191,50 +235,29 @@ void Survey::read_relocations()
         if (!(section.flags & SHF_ALLOC))
             continue;
         if (section.type == SHT_RELA) {
-            const Section* const symbols =
-                section.link < image_.sections().size() ? &image_.sections()[section.link] : nullptr;
-            const auto values = symbols ? image_.raw_contents(*symbols) : std::span<const std::byte>();
-            for (size_t at = 0; at + sizeof(Elf64_Rela) <= table.size(); at += sizeof(Elf64_Rela)) {
-                Elf64_Rela relocation;
-                std::memcpy(&relocation, table.data() + at, sizeof relocation);
+            each_rela(section, [&](const Elf64_Rela& relocation, std::optional<uint64_t> value) {
                 if (const auto body = body_at(relocation.r_offset))
                     bodies_[*body].relocated = true;
-                const uint64_t number = ELF64_R_SYM(relocation.r_info);
-                uint64_t value = uint64_t(relocation.r_addend);
-                if (number != 0) {
-                    if (number >= values.size() / sizeof(Elf64_Sym))
-                        continue;
-                    Elf64_Sym symbol;
-                    std::memcpy(&symbol, values.data() + number * sizeof symbol, sizeof symbol);
-                    if (symbol.st_shndx == SHN_UNDEF)
-                        continue;
-                    value += symbol.st_value;
-                }
-                point(relocation.r_offset, value);
+                if (!value)
+                    return;
+                point(relocation.r_offset, *value);
                 if (ELF64_R_TYPE(relocation.r_info) == indirect)
-                    if (const auto body = body_at(value))
+                    if (const auto body = body_at(*value))
                         bodies_[*body].indirect = true;
-            }
+            });
         } else if (section.type == SHT_REL) {
             for (size_t at = 0; at + sizeof(Elf64_Rel) <= table.size(); at += sizeof(Elf64_Rel))
                 word(load(&table[at], 8, false));
         } else if (section.type == relr) {
-            uint64_t next = 0; // the format: an address, then bitmaps of the 63 words behind
-            for (size_t at = 0; at + 8 <= table.size(); at += 8) {
-                const uint64_t entry = load(&table[at], 8, false);
-                if (!(entry & 1)) {
-                    word(entry);
-                    next = entry + 8;
-                    continue;
-                }
-                for (unsigned bit = 1; bit < 64; ++bit)
-                    if (entry >> bit & 1)
-                        word(next + 8 * (bit - 1));
-                next += uint64_t(8) * 63;
-            }
+            each_relr(table, word);
         }
     }
-    // What the kernel jumps to, and what the loader calls without a relocation.
+    read_starts();
+}
+
+// What the kernel jumps to, and what the loader calls without a relocation.
+void Survey::read_starts()
+{
     const uint64_t entry = load(&image_.file()[offsetof(Elf64_Ehdr, e_entry)], 8, false);
     marks_.add(entry, Marks::target | Marks::called);
     if (const auto body = body_at(entry); body && bodies_[*body].outermost)

@@ -467,33 +467,8 @@ private:
                 want_integer(address, "str() wants an address, and a number for its length");
             }
             return;
-        case Kind::map: {
-            defined(e.map, e.where);
-            Map& map = script_.maps[e.map];
-            if (!is_assigned(map.kind) && (clause.has_sites() || !is_one_number(map.kind)))
-                refuse_to_read(map, e.where);
-            map.read = map.read || clause.has_sites();
-            map.of_tool = map.of_tool && !clause.has_sites();
-            keys(clause, e.map, e.operands, e.where);
-            return;
-        }
-        case Kind::has: {
-            defined(e.map, e.where);
-            Map& map = script_.maps[e.map];
-            if (clause.has_sites() && !is_assigned(map.kind))
-                kernel_only(e.where,
-                            fmt::format("{} is {} of all threads, whose keys a probe cannot tell; BEGIN, END and "
-                                        "interval can",
-                                        map.name, name(map)),
-                            has_key_since);
-            if (e.number != 0 && map.keys.empty() && keyed_.size() > e.map && keyed_[e.map])
-                fail(e.where, "call to has_key() expects a map with explicit keys (non-scalar map)");
-            map.read = map.read || clause.has_sites();
-            map.asked = map.asked || clause.has_sites();
-            map.of_tool = map.of_tool && !clause.has_sites();
-            keys(clause, e.map, e.operands, e.where);
-            return;
-        }
+        case Kind::map: read_map(clause, e); return;
+        case Kind::has: read_has(clause, e); return;
         case Kind::entries:
             defined(e.map, e.where);
             counted_.emplace_back(e.map, e.where);
@@ -535,33 +510,46 @@ private:
                 script_.maps[e.operands[0].map].given = true;
             }
             return;
-        case Kind::operation: break;
+        case Kind::operation: read_operation(clause, e); return;
         }
+    }
+
+    // A value of a map.
+    void read_map(Clause& clause, Expression& e)
+    {
+        defined(e.map, e.where);
+        Map& map = script_.maps[e.map];
+        if (!is_assigned(map.kind) && (clause.has_sites() || !is_one_number(map.kind)))
+            refuse_to_read(map, e.where);
+        map.read = map.read || clause.has_sites();
+        map.of_tool = map.of_tool && !clause.has_sites();
+        keys(clause, e.map, e.operands, e.where);
+    }
+
+    // has_key().
+    void read_has(Clause& clause, Expression& e)
+    {
+        defined(e.map, e.where);
+        Map& map = script_.maps[e.map];
+        if (clause.has_sites() && !is_assigned(map.kind))
+            kernel_only(e.where,
+                        fmt::format("{} is {} of all threads, whose keys a probe cannot tell; BEGIN, END and "
+                                    "interval can",
+                                    map.name, name(map)),
+                        has_key_since);
+        if (e.number != 0 && map.keys.empty() && keyed_.size() > e.map && keyed_[e.map])
+            fail(e.where, "call to has_key() expects a map with explicit keys (non-scalar map)");
+        map.read = map.read || clause.has_sites();
+        map.asked = map.asked || clause.has_sites();
+        map.of_tool = map.of_tool && !clause.has_sites();
+        keys(clause, e.map, e.operands, e.where);
+    }
+
+    void read_operation(Clause& clause, Expression& e)
+    {
         for (Expression& operand : e.operands)
             read(clause, operand);
-        const bool is_equality = e.op == Operator::equal || e.op == Operator::not_equal || e.op == Operator::contains;
-        if (is_equality && e.operands[0].type.kind == ValueKind::string
-            && e.operands[1].type.kind == ValueKind::string) {
-            if (e.op == Operator::contains && clause.has_sites())
-                kernel_only(
-                    e.where,
-                    fmt::format("{}() belongs to BEGIN, END and interval here", e.number ? "strstr" : "strcontains"));
-            return;
-        }
-        for (size_t i = 0; is_equality && i < 2; ++i)
-            if (const Expression& operand = e.operands[i];
-                operand.type.kind == ValueKind::integer && e.operands[1 - i].type.kind == ValueKind::string)
-                fail(operand.where,
-                     fmt::format("this is an integer, and what it is compared with is a string{}", string_at(operand)));
-        if (is_equality && e.operands[0].type.kind == ValueKind::bytes && e.operands[1].type.kind == ValueKind::bytes
-            && e.op != Operator::contains) {
-            if (e.operands[0].type.shape->kind != e.operands[1].type.shape->kind)
-                fail(e.where, "only arrays, structures and buffers of one kind are compared");
-            return;
-        }
-        if (e.operands.size() == 2 && compares(e.op) && e.operands[0].type.is_real() && e.operands[1].type.is_real())
-            return;
-        if (e.op == Operator::truncate)
+        if (compares_alike(clause, e) || e.op == Operator::truncate)
             return;
         for (const Expression& operand : e.operands)
             if (operand.type.is_real())
@@ -576,31 +564,66 @@ private:
                                  string_at(e.operands[0])));
             return;
         }
-        for (size_t i = 0; i < e.operands.size(); ++i) {
-            const Expression& operand = e.operands[i];
-            if (e.op == Operator::select && i > 0) {
-                if (operand.type.kind != e.operands[1].type.kind)
-                    fail(operand.where,
-                         fmt::format("this is {}, and the other value of \"?\" is {}", name(operand.type),
-                                     name(e.operands[1].type)));
-                const bool is_bytes =
-                    e.type.kind == ValueKind::bytes && is_alike(operand.type.shape, e.operands[1].type.shape);
-                if (e.type.kind != ValueKind::integer && e.type.kind != ValueKind::string && !is_bytes)
-                    kernel_only(e.where,
-                                "\"?\" is between integers, strings, or tuples and structures of one kind in this "
-                                "subset of bpftrace's language");
-            } else if (operand.kind == Expression::Kind::text && script_.source[operand.where.start] == '$') {
-                fail(operand.where,
-                     fmt::format("parameter {0} is \"{1}\", and no number of 64 bits; str(${0}) is its text",
-                                 script_.source.substr(operand.where.start + 1, operand.where.length - 1),
-                                 operand.text));
-            } else if (operand.type.kind != ValueKind::integer) {
-                kernel_only(operand.where,
-                            fmt::format("this is {}, and only integers are calculated with here, and strings compared "
-                                        "with strings by == and !=",
-                                        name(operand.type)));
-            }
+        for (size_t i = 0; i < e.operands.size(); ++i)
+            if (e.op == Operator::select && i > 0)
+                selected(e, e.operands[i]);
+            else
+                calculated_with(e.operands[i]);
+    }
+
+    // Whether it is a comparison of what is no integer, both sides alike.
+    bool compares_alike(const Clause& clause, const Expression& e) const
+    {
+        if (e.operands.size() != 2)
+            return false;
+        const Expression &left = e.operands[0], &right = e.operands[1];
+        const bool is_equality = e.op == Operator::equal || e.op == Operator::not_equal || e.op == Operator::contains;
+        if (is_equality && left.type.kind == ValueKind::string && right.type.kind == ValueKind::string) {
+            if (e.op == Operator::contains && clause.has_sites())
+                kernel_only(
+                    e.where,
+                    fmt::format("{}() belongs to BEGIN, END and interval here", e.number ? "strstr" : "strcontains"));
+            return true;
         }
+        for (size_t i = 0; is_equality && i < 2; ++i)
+            if (const Expression& operand = e.operands[i];
+                operand.type.kind == ValueKind::integer && e.operands[1 - i].type.kind == ValueKind::string)
+                fail(operand.where,
+                     fmt::format("this is an integer, and what it is compared with is a string{}", string_at(operand)));
+        if (is_equality && left.type.kind == ValueKind::bytes && right.type.kind == ValueKind::bytes
+            && e.op != Operator::contains) {
+            if (left.type.shape->kind != right.type.shape->kind)
+                fail(e.where, "only arrays, structures and buffers of one kind are compared");
+            return true;
+        }
+        return compares(e.op) && left.type.is_real() && right.type.is_real();
+    }
+
+    // One of the two values of "?".
+    static void selected(const Expression& e, const Expression& operand)
+    {
+        const Expression& first = e.operands[1];
+        if (operand.type.kind != first.type.kind)
+            fail(operand.where,
+                 fmt::format("this is {}, and the other value of \"?\" is {}", name(operand.type), name(first.type)));
+        const bool is_bytes = e.type.kind == ValueKind::bytes && is_alike(operand.type.shape, first.type.shape);
+        if (e.type.kind != ValueKind::integer && e.type.kind != ValueKind::string && !is_bytes)
+            kernel_only(e.where,
+                        "\"?\" is between integers, strings, or tuples and structures of one kind in this "
+                        "subset of bpftrace's language");
+    }
+
+    void calculated_with(const Expression& operand) const
+    {
+        if (operand.kind == Expression::Kind::text && script_.source[operand.where.start] == '$')
+            fail(operand.where,
+                 fmt::format("parameter {0} is \"{1}\", and no number of 64 bits; str(${0}) is its text",
+                             script_.source.substr(operand.where.start + 1, operand.where.length - 1), operand.text));
+        if (operand.type.kind != ValueKind::integer)
+            kernel_only(operand.where,
+                        fmt::format("this is {}, and only integers are calculated with here, and strings compared "
+                                    "with strings by == and !=",
+                                    name(operand.type)));
     }
 
     void value(const Clause& clause, Expression& e) const
