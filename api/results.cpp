@@ -4,6 +4,8 @@
 #include "handles.h"
 #include "pprof.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <deque>
@@ -36,6 +38,7 @@ struct fastsdt_trace_maps {
     std::string unread_reason;
     std::deque<One> maps;
     std::optional<fastsdt::engine::Script> profiled; ///< for a profile, if one can be made
+    std::string no_profile;                          ///< why not
     fastsdt::engine::ProfileTimes times;
     std::string comment, profile;
     std::mutex making_profile; ///< the same maps may be asked by several threads
@@ -121,6 +124,20 @@ fastsdt_trace_entry entry_of(const fastsdt_trace_maps& maps, const Map& map, con
     case MapKind::max: break;
     }
     return to;
+}
+
+// Why no profile can be made of the script's maps, in a sentence; empty: one can.
+std::string why_no_profile(const engine::Script& script)
+{
+    if (std::none_of(script.maps.begin(), script.maps.end(), engine::is_profile))
+        return "a profile is of counts and sums by stack, @[ustack] = count(), and the script has none";
+    if (!script.stack_form)
+        return "a profile needs the stacks' addresses: attach the script with FASTSDT_TRACE_ADDRESSES";
+    if (*script.stack_form != engine::StackForm::perf)
+        return fmt::format("a profile needs stacks with addresses and files, and the script says ustack({}): ustack "
+                           "alone, or ustack(perf), has them",
+                           engine::word_of(*script.stack_form));
+    return {};
 }
 
 void tell(fastsdt_trace_maps& maps, const Map& map, const std::vector<engine::Entry>& entries)
@@ -278,9 +295,8 @@ fastsdt_trace_maps* fastsdt_trace_maps_read(fastsdt_trace_attachment* attachment
             told->read.dropped += attachment->function->missed();
         for (size_t i = 0; i < attachment->script.maps.size(); ++i)
             tell(*told, attachment->script.maps[i], told->read.maps[i]);
-        const auto& maps = attachment->script.maps;
-        if (attachment->script.stack_style().form == fastsdt::engine::StackForm::perf
-            && std::any_of(maps.begin(), maps.end(), fastsdt::engine::is_profile)) {
+        told->no_profile = why_no_profile(attachment->script);
+        if (told->no_profile.empty()) {
             told->profiled = attachment->script;
             told->times = {attachment->begin_ns, since_1970() - attachment->begin_ns};
             told->comment = "libfastsdt-trace: " + attachment->text;
@@ -366,10 +382,7 @@ const void* fastsdt_trace_maps_pprof(fastsdt_trace_maps* maps, size_t* size, fas
         if (!maps || !size)
             throw Failure(FASTSDT_TRACE_MISUSE, "there are no maps, or there is no size: NULL");
         if (!maps->profiled)
-            throw Failure(
-                FASTSDT_TRACE_MISUSE,
-                "a profile is of counts and sums by stack, @[ustack] = count(), of a script that was attached "
-                "with FASTSDT_TRACE_ADDRESSES and says of no stack how it looks");
+            throw Failure(FASTSDT_TRACE_MISUSE, maps->no_profile);
         const std::lock_guard lock(maps->making_profile);
         if (maps->profile.empty())
             maps->profile = fastsdt::engine::profile_of(

@@ -231,10 +231,14 @@ Descriptor make_program(const Context& context, const Site& site, std::optional<
                         bool sleepable)
 {
     bool reads = false, stacks = false;
+    size_t unwound = 0;
     for (const size_t clause : site.clauses) {
         reads = reads || reads_memory(context.programs[clause], site);
         for (const ir::Operation& operation : context.programs[clause].operations)
-            stacks = stacks || std::holds_alternative<ir::Stack>(operation);
+            if (const auto* const stack = std::get_if<ir::Stack>(&operation)) {
+                stacks = true;
+                unwound += stack->unwinds;
+            }
     }
     const bool waits = sleepable && reads && !stacks; // such a program may use no stacks' map
     Maker maker(context, site, offset, waits);
@@ -253,10 +257,17 @@ Descriptor make_program(const Context& context, const Site& site, std::optional<
     log = log.substr(0, end);
     const size_t start = log.rfind('\n');
     const bool too_large = error == E2BIG || log.find("is too complex") != log.npos;
+    if (too_large && unwound > 1)
+        throw Refusal({State::not_in_kernel, 0,
+                       fmt::format("the script unwinds {} times there, too often for this kernel: have one clause, "
+                                   "$s = ustack(dwarf) in it, and $s wherever the stack is wanted",
+                                   unwound)});
     throw Refusal(
         {State::not_in_kernel, 0,
          fmt::format("{}the BPF program is refused ({}{}{})",
-                     too_large ? "the clause has too much in it for this kernel, make two of it: " : "",
+                     too_large
+                         ? "the script does too much there for this kernel, and can be shared out among several runs: "
+                         : "",
                      std::strerror(error), log.empty() ? "" : ": ", start == log.npos ? log : log.substr(start + 1))});
 }
 

@@ -646,8 +646,9 @@ std::string Matcher::instead(const Probe& probe) const
                 "{0} is taken for a FILE, and no mapped one of that name has probes; usdt:*:{0}:{1} takes it "
                 "for the provider",
                 probe.file, probe.name);
-        const char* const where =
-            is_pattern(probe.file) ? "no file of the process that fits" : "no mapped file of that name";
+        const char* const where = probe.file == "*" ? "no file of the process"
+            : is_pattern(probe.file)                ? "no file of the process that fits"
+                                                    : "no mapped file of that name";
         const auto stripped = std::find_if(stripped_.begin(), stripped_.end(), [&](const auto& file) {
             const auto meant = means_.find({probe.file, file.first});
             return !file.second.empty() && functions && meant != means_.end() && meant->second;

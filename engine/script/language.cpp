@@ -205,8 +205,11 @@ bool is_elsewhere(std::string_view word, Elsewhere of)
 Nearest near_probe_kind(std::string_view word)
 {
     Nearest nearest(word);
-    for (const auto& each : probes)
+    for (const auto& each : probes) {
         nearest.look(each.word);
+        if (each.kind == Probe::Kind::begin || each.kind == Probe::Kind::end)
+            nearest.look(each.in_short); // as newer bpftrace spells them
+    }
     for (const ElsewhereWord& each : elsewhere)
         if (each.of == Elsewhere::probe)
             nearest.look(each.word);

@@ -184,6 +184,8 @@ Token Lexer::next()
     if (c == '#')
         throw ScriptError({at_, 1}, "of the preprocessor only #define and #include are here, in front of the probes",
                           true);
+    if (c == '\'')
+        throw ScriptError({at_, 1}, "a string stands between two \"");
     throw ScriptError({at_, 1}, "no word of the language begins with this character");
 }
 

@@ -118,12 +118,19 @@ void period(Probe& probe, std::vector<std::string> parts)
 [[noreturn]] void no_kind(const Token& token, const std::vector<std::string>& parts)
 {
     const std::string& type = parts[0];
+    if (type == "}" || type == "{")
+        fail(token.where, fmt::format("a probe is wanted here, and not \"{}\"", type));
     const Nearest nearest = near_probe_kind(type);
+    const bool is_file = type.find_first_of("/.") != type.npos;
     std::string instead = did_you_mean(nearest);
-    if (instead.empty() && parts.size() == 2 && type.find_first_of("/.") != type.npos)
+    if (instead.empty() && parts.size() == 2 && is_file)
         instead = fmt::format("; a function is uprobe:{}, and a probe usdt:{}:PROVIDER:NAME", token.word, type);
     else if (instead.empty() && parts.size() == 2)
         instead = fmt::format("; a program's probe is usdt:FILE:PROVIDER:NAME, here usdt:*:{}", token.word);
+    else if (instead.empty() && parts.size() == 3 && is_file)
+        instead = fmt::format("; did you mean \"usdt:{}\"?", token.word);
+    else if (instead.empty() && parts.size() == 1)
+        instead = fmt::format("; a function is uprobe:FILE:{}", token.word);
     fail(token.where, fmt::format("\"{}\" is no kind of probe: {} are{}", type, all_probe_kinds(), instead));
 }
 

@@ -276,8 +276,8 @@ uint64_t fastsdt_trace_maps_unread(const fastsdt_trace_maps* maps);
 /* Why: a sentence about the process. Empty: nothing keeps such values from being read. Valid until the maps are freed. */
 const char* fastsdt_trace_maps_unread_reason(const fastsdt_trace_maps* maps);
 /* Counts and sums by one stack, as a profile that `go tool pprof`, Pyroscope, Grafana and speedscope read: a type of sample for each such map,
- * the other keys are labels. Not compressed. *size: its bytes. Valid until the maps are freed. NULL, FASTSDT_TRACE_MISUSE: no map has a stack
- * for a key, or the script was attached without FASTSDT_TRACE_ADDRESSES. */
+ * the other keys are labels. Not compressed. *size: its bytes. Valid until the maps are freed. NULL, FASTSDT_TRACE_MISUSE, and the error
+ * says which: no map has a stack for a key, the script was attached without FASTSDT_TRACE_ADDRESSES, or it has stacks in a form without. */
 const void* fastsdt_trace_maps_pprof(fastsdt_trace_maps* maps, size_t* size, fastsdt_trace_error* error);
 void fastsdt_trace_maps_free(fastsdt_trace_maps* maps);
 /* Makes the map as empty as clear(@map) does, while threads go on. @param map  its index, as fastsdt_trace_maps_get() has it.

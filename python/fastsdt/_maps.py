@@ -162,7 +162,9 @@ class Maps(Dict[str, Union[Map, Value, None]]):
         """Counts and sums by one stack as a profile that `go tool pprof`, Pyroscope, Grafana and speedscope read: the contents of a file
         NAME.pb.gz. Each such map is a type of sample, and its other keys are labels."""
         if self._read is None:
-            raise MisuseError("a profile is of counts and sums by stack, @[ustack] = count(): the script has none")
+            if any(isinstance(value, Map) and value._stacks() for value in self.values()):
+                raise MisuseError("what was pickled has its counts by stack without what a profile needs: to_pprof() comes before")
+            raise MisuseError("a profile is of counts and sums by stack, @[ustack] = count(), and the script has none")
         api, handle = self._read.api, self._read.handle
         size = ctypes.c_size_t()
         return gzip.compress(ctypes.string_at(api.maps_pprof(handle, byref(size)), size.value))

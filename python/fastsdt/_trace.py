@@ -84,7 +84,8 @@ class Trace:
         if b"\0" in text:
             raise ValueError("the script has a NUL character in it")
         if not isinstance(self.pid, int):
-            raise TypeError(f"{self.pid!r} is not the number of a process, which pid is; `pidof {self.pid}` tells it")
+            tells = f"; `pidof {self.pid}` tells it" if isinstance(self.pid, str) and not self.pid.isdecimal() else ""
+            raise TypeError(f"{self.pid!r} is not the number of a process, an int, which pid is{tells}")
         if self.pid <= 0:
             raise ValueError(f"{self.pid} is no process; without pid it is this one")
         handle = self._api.open(self.pid)

@@ -699,6 +699,39 @@ static void plain_maps(fastsdt_trace_attachment* a, const char* profile)
     fastsdt_trace_maps_free(maps);
 }
 
+/* Why there is no profile: of several reasons the one that holds. */
+static void no_profiles(fastsdt_trace* trace, const char* program, fastsdt_trace_options options)
+{
+    static const struct {
+        const char *actions, *why;
+        unsigned flags;
+    } cases[] = {
+        {"@ = count();", "a profile is of counts and sums by stack, @[ustack] = count(), and the script has none",
+         FASTSDT_TRACE_ADDRESSES},
+        {"@[ustack] = count();",
+         "a profile needs the stacks' addresses: attach the script with FASTSDT_TRACE_ADDRESSES", 0},
+        {"@[ustack(raw)] = count();",
+         "a profile needs stacks with addresses and files, and the script says ustack(raw): ustack alone, or "
+         "ustack(perf), has them",
+         FASTSDT_TRACE_ADDRESSES},
+    };
+    char script[1000];
+    fastsdt_trace_attachment* a;
+    fastsdt_trace_maps* maps;
+    size_t size = 0, i;
+
+    for (i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        options.flags = cases[i].flags;
+        sprintf(script, "uprobe:%s:work { %s }", program, cases[i].actions);
+        WANT((a = fastsdt_trace_attach_with(trace, script, &options, &error)) != NULL);
+        WANT((maps = fastsdt_trace_maps_read(a, &error)) != NULL);
+        WANT(!fastsdt_trace_maps_pprof(maps, &size, &error) && error.kind == FASTSDT_TRACE_MISUSE);
+        WANT(strcmp(error.text, cases[i].why) == 0);
+        fastsdt_trace_maps_free(maps);
+        WANT(fastsdt_trace_detach(a, &error) == 0);
+    }
+}
+
 static void plain_program(const char* program, const char* profile)
 {
     char script[1000], reason[200];
@@ -742,6 +775,7 @@ static void plain_program(const char* program, const char* profile)
     WANT(fastsdt_trace_detach(a, &error) == 0);
     WANT(!is_readable(descriptor, 0) || fcntl(descriptor, F_GETFD) == -1); /* it was closed */
 
+    no_profiles(trace, program, options);
     options.flags = FASTSDT_TRACE_NO_MOVE;
     sprintf(script, "uprobe:%s:reads { @ = count(); }", program);
     WANT((a = fastsdt_trace_attach_with(trace, script, &options, &error)) != NULL);

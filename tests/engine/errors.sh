@@ -147,7 +147,7 @@ mkdir -p script.b
 missing usdt:./scripst.bt:shop:order 'there is no file ./scripst.bt'
 missing usdt:shop:order 'shop is taken for a FILE, and no mapped one of that name has probes; usdt:*:shop:order takes it for the provider'
 fastsdt-trace --engine user -e 'usdt:*:*:* { @ = count(); }' -- true >out 2>err </dev/null && fail "no probe at all: status 0"
-grep -qx 'fastsdt-trace: nothing match.* usdt:\*:\*:\*.*: no file of the process that fits has probes' err || fail "$(cat err)"
+grep -qx 'fastsdt-trace: nothing match.* usdt:\*:\*:\*.*: no file of the process has probes' err || fail "$(cat err)"
 missing uprobe:./app:order 'order is a probe and no function: usdt:./app:shop:order'
 missing usdt:./script.bt:shop:order "no mapped file of that name has probes"
 missing 'usdt:*.so:shop:order' "no file of the process that fits has probes"
@@ -156,7 +156,7 @@ missing uprobe:./app:mian 'no mapped file of that name has such functions; did y
 missing uprobe:./app:main "no mapped file of that name has functions that fastprobe recorded; without --no-move others are armed" --no-move
 grep -qx 'fastsdt-trace: --engine kernel may do all of it, as root' err || fail "$(cat err)"
 
-missing 'uprobe:*:main' "no file of the process that fits has functions that fastprobe recorded; without --no-move others are armed" --no-move
+missing 'uprobe:*:main' "no file of the process has functions that fastprobe recorded; without --no-move others are armed" --no-move
 grep -qx 'fastsdt-trace: --engine kernel may do all of it, as root' err || fail "$(cat err)"
 
 # What a site has instead of the argument that is wanted; of several probes it is not said.

@@ -315,6 +315,16 @@ trace 1 -e 'usdt:./threads:t:hit { @ = sum(len(ustack)); }' -- ./threads 2
 grep -qx "sites 0 of 1 armed (1 cannot be had in the kernel: len() of a stack is engine user's); dropped 0" out || fail "len(ustack): $(cat out)"
 trace 2 -e 'usdt:./threads:t:hit { @[ustack(dwarf)] = count(); }'
 grep -q '^fastsdt-trace: --engine kernel: ustack(dwarf) needs to know what a process has mapped' err || fail "ustack(dwarf) of everyone: $(cat err)"
+fastsdt-trace -e 'usdt:./threads:t:hit { @[ustack(dwarf)] = count(); }' >out 2>err </dev/null && fail "ustack(dwarf) of everyone, engine auto: status 0"
+expect "ustack(dwarf) of everyone, engine auto" "$(cat err)" \
+    "fastsdt-trace: name a process with --pid, all that have a file with --exe, or a command after --: ustack(dwarf) needs to know what a process has mapped"
+# More than the verifier takes: the message has the way out.
+if fastsdt-trace --engine kernel -e 'usdt:./threads:t:hit { $s = ustack(dwarf); @a[$s] = count(); @b[$s] = count(); }' -- ./threads 2 >out 2>err; then
+    many=$(for i in {1..40}; do printf '@a%d[ustack(dwarf)] = count(); ' "$i"; done)
+    trace 1 -e "usdt:./threads:t:hit { $many }" -- ./threads 2
+    grep -qF 'sites 0 of 1 armed (1 cannot be had in the kernel: the script unwinds 40 times there, too often for this kernel: have one clause, $s = ustack(dwarf) in it, and $s wherever the stack is wanted); dropped 0' out ||
+        fail "40 ustack(dwarf): $(cat out)"
+fi
 status=0
 "${as_user[@]}" fastsdt-trace --engine kernel -e 'BEGIN { @ = 1; } usdt:./threads:t:hit { @n = count(); }' -- ./threads 2 >out 2>err || status=$?
 if [ ${#as_user[@]} != 0 ]; then

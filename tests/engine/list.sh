@@ -56,7 +56,7 @@ fastsdt-trace --json -l 'usdt:./app:shop:order' | python3 -c 'import json, sys
 one = json.loads(sys.stdin.read())
 assert one == {"type": "probe", "data": {"probe": "usdt:./app:shop:order", "arguments": [{"type": "int32", "name": "id"}, {"type": "uint64", "name": "item"}, {"type": "uint64", "name": "cents"}]}}, one'
 status=0; fastsdt-trace -l 'usdt:./app:shop:absent' >some 2>err || status=$?
-expect "nothing" "$status$(cat some err)" "1fastsdt-trace: nothing matches usdt:./app:shop:absent"
+expect "nothing" "$status$(cat some err)" "1fastsdt-trace: nothing matches usdt:./app:shop:absent; --list ./app shows all that there is"
 status=0; fastsdt-trace -l 'usdt:*:shop:*' >some 2>err || status=$?
 expect "no file" "$status$(cat some)" 2
 grep -q -- '--list wants a FILE' err || fail "$(cat err)"

@@ -44,6 +44,11 @@ if [ "$(id -u)" = 0 ] && [ -e /sys/bus/event_source/devices/uprobe/type ]; then
     grep -q '^fastsdt-trace: engine kernel: sites 1 of 2 armed (1 has no nop10)' err || fail "as root: $(cat err)"
 fi
 
+# --help names the engine that has an option, and says whom it traces.
+fastsdt-trace --help >help
+matches '^Traces probes and functions of programs, those of unmodified ones too' <help || fail "--help: $(sed -n 1p help)"
+matches -- "--uretprobe  *Let the kernel's engine, or bpftrace, have return probes" <help || fail "--help: $(grep -e --uretprobe help)"
+
 # --dry-run: every site and why; the program is not run, and nothing is written into it.
 trace --no-move --dry-run -e 'usdt:./two:t:* { @ = count(); }' -- ./two
 expect "dry run: status" "$status" 1

@@ -152,7 +152,7 @@ status=0
 "${as_user[@]}" fastsdt-trace record -o none/trace -- ./app 1 0 1 2>err || status=$?
 expect "no folder for the folder" "$status $(cat err)" "2 fastsdt-trace: none/trace: no trace can be written: No such file or directory"
 record --probes nothing -- ./app 1 0 1
-expect "no such probe" "$status $(grep -c 'nothing matched usdt:\*:\*:nothing' err)" "1 1"
+expect "no such probe" "$status $(grep -c 'nothing matched --probes nothing' err)" "1 1"
 record --probes nothing -p $$
 expect "no such probe in a process: status" "$status" 2
 nothing_left "no such probe in a process"

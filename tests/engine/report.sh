@@ -180,7 +180,7 @@ expect "a folder: status" "$status $(wc -l <err) $(ls there)" "2 1 "
 report -o there -- ./calls
 expect "a folder, of a command: status" "$status $(wc -l <err) $(ls there)" "2 1 "
 report -o there.html --functions nothing_of_that_name -- ./calls
-expect "nothing matches" "$status $(grep -c 'nothing matched uprobe' err)" "1 1"
+expect "nothing matches" "$status $(grep -c 'nothing matched --functions nothing_of_that_name' err)" "1 1"
 report -o there.html -p 999999999
 expect "no such process: status" "$status" 2
 expect "nothing else is left" "$(find . -maxdepth 1 -name 'there*' | sort | xargs)" "./there ./there.html"

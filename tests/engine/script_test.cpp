@@ -243,15 +243,18 @@ TEST(Script, Errors)
     EXPECT_EQ(error("usdt:a:b:c\n/ arg0 >"), "2:9 a value is wanted, and not the end of the script");
     EXPECT_EQ(error("usdt:a:b:c { @ = count() @x = 1 }"),
               "1:26 \";\" or \"}\" is wanted after a statement, and not \"@x\"");
-    EXPECT_EQ(error("usdt:a:b:c { @ = counts() }"), "1:18 \"counts\" is no value; did you mean \"count\"?");
+    EXPECT_EQ(error("usdt:a:b:c { @ = counts() }"), "1:18 \"counts\" is no function; did you mean \"count\"?");
     EXPECT_EQ(error("usdt:a:b:c { @ = elapsd }"), "1:18 \"elapsd\" is no value; did you mean \"elapsed\"?");
     EXPECT_EQ(error("usdt:a:b:c { pritnf(\"x\") }"), "1:14 \"pritnf\" is no function; did you mean \"printf\"?");
     // The first fault of a text counts, and not what the parser does not know behind it.
     EXPECT_EQ(error("usdt:a:b:c { @ = $x; @ = }"), "1:18 $x has no value here");
     EXPECT_EQ(error("usdt:a:b:c { @ = something() }"),
-              "1:18 \"something\" is no value: arg0 to arg11, sarg0 to sarg9, args.NAME, str(), retval, tid, pid, "
-              "comm, nsecs, "
-              "elapsed, probe, func, ustack, cpu, uid, gid and rand are");
+              "1:18 \"something\" is no function; fastsdt-trace(1), THE LANGUAGE, has all of them");
+    EXPECT_EQ(error("usdt:a:b:c { @ = 'x' }"), "1:18 a string stands between two \"");
+    EXPECT_EQ(error("usdt:a:b:c { @ = 1 } }"), "1:22 a probe is wanted here, and not \"}\"");
+    EXPECT_TRUE(error("./a:b:c { @ = 1 }").ends_with("; did you mean \"usdt:./a:b:c\"?"));
+    EXPECT_TRUE(error("main { @ = 1 }").ends_with("; a function is uprobe:FILE:main"));
+    EXPECT_TRUE(error("begni { @ = 1 }").ends_with("; did you mean \"begin\"?"));
     EXPECT_EQ(error("usdt:a:b:c { printf(\"%s\", arg0) }"),
               "1:27 %s prints a string, and this is an integer; str(arg0) is the string it points to");
     EXPECT_EQ(error("usdt:a:b:c { $x = arg0; printf(\"%s\", $x) }"),

@@ -207,6 +207,9 @@ if os.uname().machine == "x86_64":
              [(False, "has no nop10, and only another process can move its instructions")])
 
 # ---- Errors: the library's words
+refused("a name for a process", TypeError, "'cat' is not the number of a process, an int, which pid is; `pidof cat` tells it",
+        lambda: fastsdt.trace("usdt:*:a:b { @ = count(); }", pid="cat"))
+refused("digits for a process", TypeError, "'1' is not the number of a process, an int, which pid is", lambda: fastsdt.trace("usdt:*:a:b { @ = count(); }", pid="1"))
 error = refused("a wrong name", fastsdt.ScriptError, '"foo" is no value', lambda: fastsdt.trace("usdt:*:shop:order {\n  @ = foo; }"))
 same("its place", (error.line, error.column, str(error)[:5]), (2, 7, "2:7: "))
 refused("BEGIN", fastsdt.ScriptError, "left to the program that attaches", lambda: fastsdt.trace("BEGIN { @ = 1; }"))

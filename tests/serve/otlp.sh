@@ -57,17 +57,24 @@ python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(
 said "nobody there" 2 "http://127.0.0.1:$(cat free)" "/v1/traces: Failed to connect to 127.0.0.1"
 said "a password" 2 "http://user:secret@127.0.0.1:$(cat free)" "http://127.0.0.1:$(cat free)/v1/traces: "
 ! grep -q secret log || fail "the password is printed: $(cat log)"
-said "the path too" 2 "$url/v1/traces/" "$url/v1/traces/: the collector's address alone is wanted; /v1/traces is added to it"
+said "the path too" 2 "$url/v1/traces/" "fastsdt-trace: --otlp: $url/v1/traces/: the collector's address alone is wanted; /v1/traces is added to it"
 status=0
 fastsdt-trace serve --otlp "" -e 'BEGIN { @ = 1; }' -p $$ 2>log || status=$?
-expect "an empty one" "$status $(cut -d';' -f1 log)" "2 fastsdt-trace: --otlp: a URL like http://127.0.0.1:4318 is wanted"
+expect "an empty one" "$status $(cut -d';' -f1 log)" "2 fastsdt-trace: --otlp: \"\": a URL like http://127.0.0.1:4318 is wanted"
+status=0
+fastsdt-trace export trace --otlp "" 2>log || status=$?
+expect "an empty one, export" "$status $(cut -d';' -f1 log)" "2 fastsdt-trace: --otlp: \"\": a URL like http://127.0.0.1:4318 is wanted"
 echo '{ "otlp": { "seconds": 1 }, "scripts": [] }' >empty.json
 status=0
 fastsdt-trace serve --config empty.json 2>log || status=$?
 expect "none in a configuration" "$status $(cat log)" '2 fastsdt-trace: empty.json: otlp: "url" is missing, the collector'"'"'s: "http://127.0.0.1:4318"'
+echo '{ "otlp": { "url": "here" }, "scripts": [] }' >wrong.json
+status=0
+fastsdt-trace serve --config wrong.json 2>log || status=$?
+expect "none that is one in a configuration" "$status $(cat log)" '2 fastsdt-trace: wrong.json: otlp.url: "here": a URL like http://127.0.0.1:4318 is wanted'
 said "no URL" 2 "127.0.0.1:4318" "a URL like http://127.0.0.1:4318 is wanted"
 said "another protocol" 2 "ftp://127.0.0.1" "a URL like http://127.0.0.1:4318 is wanted"
-said "a wrong port" 2 "http://127.0.0.1:port" "fastsdt-trace: http://127.0.0.1:port: "
+said "a wrong port" 2 "http://127.0.0.1:port" "fastsdt-trace: --otlp: http://127.0.0.1:port: "
 status=0
 fastsdt-trace export trace -o trace.json --otlp "$url" 2>log || status=$?
 expect "a file and a collector: $(cat log)" "$status $(grep -c 'either writes a file' log)" "2 1"

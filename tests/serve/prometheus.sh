@@ -61,7 +61,7 @@ refused() { # refused SENTENCE CONFIGURATION
 refused 'scripts: there is none' '{}'
 refused 'nothing: there is no such setting' '{"nothing": 1}'
 refused 'keys: a number from 1 to 1000000 is wanted' '{"keys": 0}'
-refused 'listen: "here" is no ADDRESS:PORT' '{"listen": "here"}'
+refused 'listen: "here" is no ADDRESS:PORT, as 127.0.0.1:9946 is' '{"listen": "here"}'
 refused 'scripts[0].exe[1]: a text is wanted' '{"scripts": [{"name": "a", "exe": ["/bin/sh", 7]}]}'
 refused 'scripts[0].file: absent.bt: No such file or directory' '{"scripts": [{"name": "a", "file": "absent.bt"}]}'
 refused 'scripts[0].maps.@x.labels[0]: the label le has a meaning of its own' '{"scripts": [{"name": "a", "maps": {"@x": {"labels": ["le"]}}}]}'
@@ -76,6 +76,14 @@ echo 'usdt:*:a:b { @x = nothing(); }' >bad.bt
 status=0
 fastsdt-trace serve --exe ./app bad.bt 2>err || status=$?
 [ $status = 2 ] && grep -q '^fastsdt-trace: bad.bt:1:19: ' err || fail "script: $status $(cat err)"
+for address in here name:99 127.0.0.1:65536 ""; do
+    status=0
+    fastsdt-trace serve --listen "$address" --exe ./app shop.bt 2>err || status=$?
+    expect "--listen $address" "$status $(cat err)" "2 fastsdt-trace: --listen: \"$address\" is no ADDRESS:PORT, as 127.0.0.1:9946 is"
+done
+status=0
+fastsdt-trace serve --exe ./app -e 'BEGIN { @ = 1; }' 2>err || status=$?
+expect "a clause of no probe" "$status $(cat err)" "2 fastsdt-trace: -e: BEGIN has nothing to do here: serve prints and clears no maps"
 
 # A service, and Prometheus that asks it every half second.
 start

@@ -31,7 +31,7 @@ complete -c fastsdt-trace -l include -r -F -d 'Read this C header before the scr
 complete -c fastsdt-trace -s I -r -F -d 'Look for headers here too'
 complete -c fastsdt-trace -l probe-filter -x -d 'Leave out probes of the script that do not match this regular expression, but for BEGIN and END'
 complete -c fastsdt-trace -l unsafe -d 'Let scripts run commands, system(), and send signals, signal()'
-complete -c fastsdt-trace -l uretprobe -d 'Let bpftrace have return probes whose exits cannot be armed. The kernel replaces return addresses for these, which ends programs that check them. Refused where a file that is known beforehand is a Go program, throws exceptions or is marked for shadow stacks'
+complete -c fastsdt-trace -l uretprobe -d 'Let the kernel\'s engine, or bpftrace, have return probes whose exits cannot be armed. The kernel replaces return addresses for these, which ends programs that check them. Refused where a file that is known beforehand is a Go program, throws exceptions or is marked for shadow stacks'
 complete -c fastsdt-trace -l folded -d 'Print counts and sums by stack as flamegraph.pl reads them: "main;work;step 12"'
 complete -c fastsdt-trace -l pprof -r -F -d 'Write counts and sums by stack into this file, and do not print them: a profile that go tool pprof, Pyroscope, Grafana and speedscope read'
 complete -c fastsdt-trace -l exit-status -d 'End with the COMMAND\'s status, 128 and the signal\'s number where one killed it; 2 remains for what cannot be traced at all'

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "probe.h"
 
+#include "base/search_path.h"
 #include "base/similar_option.h"
 #include "proc/processes.h"
 
@@ -83,6 +84,10 @@ void check_options(Options& options)
         throw Unusable("--live needs a terminal, and standard output is not one");
     if (options.file.empty() && !options.pid)
         throw Unusable("name the FILE to probe, or a process with --pid");
+    if (!options.command.empty() && options.command[0].find('/') == std::string::npos
+        && in_search_path(options.command[0]).empty())
+        throw Unusable(fmt::format("\"{0}\" is no program: a COMMAND begins with one, as in -- {1} {0}",
+                                   options.command[0], options.file));
     options.everything = options.probes.empty() && options.entries.empty() && options.exits.empty()
         && options.symbols.empty() && options.addresses.empty() && options.offsets.empty();
 }

@@ -42,25 +42,9 @@ bool knows_https()
     return false;
 }
 
-std::string checked(const std::string& url)
+std::string without_slashes(const std::string& url)
 {
-    if (!url.starts_with("http://") && !url.starts_with("https://"))
-        throw Unusable(fmt::format("{}: a URL like http://127.0.0.1:4318 is wanted", printed_url(url)));
-    if (url.starts_with("https://") && !knows_https())
-        throw Unusable(fmt::format("{}: this build of fastsdt-trace sends plain http only", printed_url(url)));
-    CURLU* const parsed = curl_url();
-    if (!parsed)
-        throw std::bad_alloc();
-    const CURLUcode code = curl_url_set(parsed, CURLUPART_URL, url.c_str(), 0);
-    curl_url_cleanup(parsed);
-    if (code != CURLUE_OK)
-        throw Unusable(fmt::format("{}: {}", printed_url(url), curl_url_strerror(code)));
-    const std::string address = url.substr(0, url.find_last_not_of('/') + 1);
-    for (const std::string_view path : {"/v1/traces", "/v1/metrics"})
-        if (address.ends_with(path))
-            throw Unusable(
-                fmt::format("{}: the collector's address alone is wanted; {} is added to it", printed_url(url), path));
-    return address;
+    return url.substr(0, url.find_last_not_of('/') + 1);
 }
 
 size_t keep_answer(char* bytes, size_t, size_t size, void* to)
@@ -113,10 +97,33 @@ std::string refusal_in(const std::string& answer)
 
 } // namespace
 
+std::string no_collector(const std::string& url)
+{
+    if (!url.starts_with("http://") && !url.starts_with("https://"))
+        return fmt::format("\"{}\": a URL like http://127.0.0.1:4318 is wanted", printed_url(url));
+    if (url.starts_with("https://") && !knows_https())
+        return fmt::format("{}: this build of fastsdt-trace sends plain http only", printed_url(url));
+    CURLU* const parsed = curl_url();
+    if (!parsed)
+        throw std::bad_alloc();
+    const CURLUcode code = curl_url_set(parsed, CURLUPART_URL, url.c_str(), 0);
+    curl_url_cleanup(parsed);
+    if (code != CURLUE_OK)
+        return fmt::format("{}: {}", printed_url(url), curl_url_strerror(code));
+    const std::string address = without_slashes(url);
+    for (const std::string_view path : {"/v1/traces", "/v1/metrics"})
+        if (address.ends_with(path))
+            return fmt::format("{}: the collector's address alone is wanted; {} is added to it", printed_url(url),
+                               path);
+    return {};
+}
+
 Collector::Collector(const std::string& url) : state_(std::make_unique<State>())
 {
     static const CURLcode begun = curl_global_init(CURL_GLOBAL_DEFAULT);
-    state_->url = checked(url);
+    if (const std::string why = no_collector(url); !why.empty())
+        throw Unusable(why);
+    state_->url = without_slashes(url);
     state_->curl = begun == CURLE_OK ? curl_easy_init() : nullptr;
     state_->headers = curl_slist_append(nullptr, "Content-Type: application/json");
     if (!state_->curl || !state_->headers)

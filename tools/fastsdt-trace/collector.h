@@ -21,6 +21,9 @@ inline std::string printed_url(const std::string& url)
     return at == url.npos || at < host ? url : url.substr(0, host) + url.substr(at + 1);
 }
 
+/// Why there can be no collector of this URL, in a sentence with the URL; empty: it can be tried.
+std::string no_collector(const std::string& url);
+
 class Collector {
 public:
     /// @param url  what is before /v1/traces: "http://127.0.0.1:4318". Throws Unusable; nothing is sent yet.

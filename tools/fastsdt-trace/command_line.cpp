@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "command_line.h"
 
+#include "collector.h"
 #include "say.h"
 #include "proc/processes.h"
 
@@ -161,7 +162,8 @@ void add_timelines(CLI::App& app, Given& given)
         ->type_name("FILE");
     exported
         ->add_option("--otlp", given.exported.otlp, "Send the spans to an OpenTelemetry collector, http://HOST:4318")
-        ->type_name("URL");
+        ->type_name("URL")
+        ->check(no_collector);
 }
 
 void add_subcommands(CLI::App& app, Given& given)
@@ -189,9 +191,7 @@ void add_subcommands(CLI::App& app, Given& given)
         ->add_option("--otlp", given.serve.otlp,
                      "Send the metrics to an OpenTelemetry collector too, http://HOST:4318, every 10 seconds")
         ->type_name("URL")
-        ->check([](const std::string& url) {
-            return url.empty() ? "a URL like http://127.0.0.1:4318 is wanted" : std::string();
-        });
+        ->check(no_collector);
     serve->footer(
         "Without --config, the options -e, -p, --exe, --comm, --cgroup, --container, --user, -f, --no-follow and\n"
         "--read-memory mean what they mean without serve; see fastsdt-trace --help.\n\n"
@@ -311,7 +311,8 @@ void add_options(CLI::App& app, Options& options, Given& given)
     app.add_flag("--unsafe", options.unsafe, "Let scripts run commands, system(), and send signals, signal()");
     app.add_flag(
         "--uretprobe", options.return_probes,
-        "Let bpftrace have return probes whose exits cannot be armed. The kernel replaces return addresses for these, "
+        "Let the kernel's engine, or bpftrace, have return probes whose exits cannot be armed. The kernel replaces "
+        "return addresses for these, "
         "which ends programs that check them. Refused where a file that is known beforehand is a Go program, throws "
         "exceptions or is marked for shadow stacks");
     app.add_flag("--folded", options.folded,

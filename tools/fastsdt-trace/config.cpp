@@ -2,6 +2,8 @@
 #include "config.h"
 
 #include "base/unusable.h"
+#include "collector.h"
+#include "http.h"
 
 #include <nlohmann/json.hpp>
 
@@ -216,6 +218,11 @@ std::string ScriptConfig::text() const
     return all;
 }
 
+std::string ScriptConfig::title() const
+{
+    return files.size() == 1 && files[0].name == "-e" ? files[0].name : "script " + name;
+}
+
 bool ScriptConfig::traces_as(const ScriptConfig& other) const
 {
     return name == other.name && text() == other.text() && selection == other.selection && pids == other.pids
@@ -244,7 +251,12 @@ Config read_config(const std::string& file)
          [&](const Node& n) {
              constexpr int64_t most_seconds = 86400;
              n.members({
-                 {"url", [&](const Node& url) { config.otlp = url.text(); }},
+                 {"url",
+                  [&](const Node& url) {
+                      config.otlp = url.text();
+                      if (const std::string why = no_collector(config.otlp); !why.empty())
+                          url.refuse(why);
+                  }},
                  {"seconds",
                   [&](const Node& one) { config.otlp_period = std::chrono::seconds(one.number(1, most_seconds)); }},
              });
@@ -275,8 +287,8 @@ void set_listen(Config& config, const std::string& text)
     const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
     if (address.starts_with('[') && address.ends_with(']'))
         address = address.substr(1, address.size() - 2);
-    if (error != std::errc() || end != port.data() + port.size() || number > 65535 || address.empty())
-        throw Unusable(fmt::format("\"{}\" is no ADDRESS:PORT", text));
+    if (error != std::errc() || end != port.data() + port.size() || number > 65535 || !is_ip_address(address))
+        throw Unusable(fmt::format("\"{}\" is no ADDRESS:PORT, as 127.0.0.1:9946 is", text));
     config.address = address;
     config.port = static_cast<uint16_t>(number);
 }
@@ -309,8 +321,12 @@ Config config_of(const Options& options)
             config.scripts.push_back(std::move(script));
         }
     }
-    if (!options.serve->listen.empty())
-        set_listen(config, options.serve->listen);
+    if (options.serve->listen)
+        try {
+            set_listen(config, *options.serve->listen);
+        } catch (const Unusable& error) {
+            throw Unusable(fmt::format("--listen: {}", error.what()));
+        }
     if (!options.serve->otlp.empty())
         config.otlp = options.serve->otlp;
     return config;

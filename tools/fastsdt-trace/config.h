@@ -31,6 +31,7 @@ struct ScriptConfig {
     std::map<std::string, MapConfig> maps; ///< by the map's name, with its @
 
     std::string text() const;
+    std::string title() const; ///< for messages: "-e", or "script NAME"
     /// Whether what is traced stays the same, so that counts can be kept.
     bool traces_as(const ScriptConfig& other) const;
 };

@@ -28,7 +28,7 @@ union Address {
     sockaddr_in6 v6;
 };
 
-Address address_of(const std::string& text, uint16_t port)
+std::optional<Address> address_of(const std::string& text, uint16_t port)
 {
     Address address{};
     if (inet_pton(AF_INET, text.c_str(), &address.v4.sin_addr) == 1) {
@@ -38,7 +38,7 @@ Address address_of(const std::string& text, uint16_t port)
         address.v6.sin6_family = AF_INET6;
         address.v6.sin6_port = htons(port);
     } else {
-        throw Unusable(fmt::format("\"{}\" is no IP address to listen on", text));
+        return {};
     }
     return address;
 }
@@ -122,11 +122,19 @@ Format format_for(std::string_view accept)
     return openmetrics > 0 && openmetrics >= text ? Format::openmetrics : Format::prometheus;
 }
 
+bool is_ip_address(const std::string& text)
+{
+    return address_of(text, 0).has_value();
+}
+
 Http::Http(const std::string& address, uint16_t port, std::function<std::string(Format)> scrape)
     : state_(std::make_unique<State>())
 {
     state_->scrape = std::move(scrape);
-    Address at = address_of(address, port);
+    std::optional<Address> found = address_of(address, port);
+    if (!found)
+        throw Unusable(fmt::format("\"{}\" is no IP address to listen on", address));
+    Address& at = *found;
     const unsigned v6 = at.any.sa_family == AF_INET6 ? MHD_USE_IPv6 : 0;
     errno = 0;
     state_->daemon =

@@ -31,6 +31,9 @@ private:
     const std::unique_ptr<State> state_;
 };
 
+/// Whether Http can listen there: "127.0.0.1", "::1". Names are none.
+bool is_ip_address(const std::string& text);
+
 /// What a client wants to have, by its header Accept.
 Format format_for(std::string_view accept);
 

@@ -241,7 +241,8 @@ std::vector<std::string> patterns_of(const std::string& search, const Options& o
         patterns.push_back(behind == search.npos ? "" : search.substr(0, at + 1) + file + search.substr(behind));
     }
     if (const std::string file = file_of(search); patterns.empty() && file.find('/') != file.npos)
-        give_up(fmt::format("no file for \"{}\"", file));
+        give_up(fmt::format(
+            "--list: there is no file {}; a search is FILE, or usdt:FILE:*, uprobe:FILE:*, uretprobe:FILE:*", file));
     if (patterns.empty())
         give_up("--list wants a FILE to look into, or a process: usdt:FILE:*, or FILE, or --pid PID");
     return patterns;
@@ -325,7 +326,10 @@ int list(const Options& options, std::ostream& out)
     }
     if (!any)
         say(!is_all
-                ? fmt::format("nothing matches {}", fmt::join(wanted, ", "))
+                ? fmt::format("nothing matches {}{}", fmt::join(wanted, ", "),
+                              wanted.size() == 1 && options.pids.empty() && !engine::is_pattern(file_of(wanted[0]))
+                                  ? fmt::format("; --list {} shows all that there is", file_of(wanted[0]))
+                                  : "")
                 : fmt::format("there are no probes and no functions that {}{}",
                               options.moves ? "can be armed" : "fastprobe recorded; without --no-move others are shown",
                               options.moves && options.pids.empty() ? "; fastsdt-check --armable FILE says why" : ""));

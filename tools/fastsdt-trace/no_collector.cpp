@@ -10,9 +10,14 @@ namespace fastsdt::trace_tool {
 
 struct Collector::State {};
 
+std::string no_collector(const std::string& url)
+{
+    return fmt::format("{}: fastsdt-trace is built without libcurl (FASTSDT_OTLP)", printed_url(url));
+}
+
 Collector::Collector(const std::string& url)
 {
-    throw Unusable(fmt::format("{}: fastsdt-trace is built without libcurl (FASTSDT_OTLP)", printed_url(url)));
+    throw Unusable(no_collector(url));
 }
 
 Collector::~Collector() = default;

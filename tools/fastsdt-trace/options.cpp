@@ -263,6 +263,20 @@ void check_places(const Options& options, const Given& given)
         refuse(*each, Place::probe, "{0} is a function: --functions {0}");
 }
 
+// Remembers what probes of a subcommand's script are made of. @param option  that named the places; empty: latency has them as words
+void take_words(Options& options, const std::string& option, const std::vector<std::string>& places, bool functions)
+{
+    for (const std::string& place : places) {
+        const std::string words = option.empty() ? place : option + " " + place;
+        const char* const who = option.empty() ? "latency" : option.c_str();
+        if (!functions)
+            options.words[probe_place(place, who)] = words;
+        else
+            for (const char* const kind : {"uprobe:", "uretprobe:"})
+                options.words[kind + function_place(place, who)] = words;
+    }
+}
+
 // Checks what the parser cannot.
 void check_options(Options& options, const Given& given)
 {
@@ -288,6 +302,9 @@ void check_options(Options& options, const Given& given)
         give_up(fmt::format("one script is enough: -e TEXT, FILE or latency{}", dashes_hint(options)));
     if (is_latency)
         check_latency(options, given.places);
+    if (!is_latency && !is_top && !is_generated && given.text.empty() && !is_file
+        && std::ranges::find(options.command, "-e") != options.command.end())
+        give_up("what stands behind -- is the command's: -e TEXT and other options come before it");
     if (!is_latency && !is_top && !is_generated && given.text.empty() && !is_file)
         give_up("say what to do: -e SCRIPT, a script's FILE, or latency, top, functions, record, report, serve; see "
                 "fastsdt-trace --help");
@@ -334,12 +351,17 @@ void check_options(Options& options, const Given& given)
     if (is_latency) {
         options.text = latency_script(given.places, key);
         options.name = "latency";
+        take_words(options, "", given.places, given.places.size() == 1);
     } else if (is_top) {
         options.text = top_script(*options.top, key);
         options.name = "top";
+        take_words(options, "--functions", given.top.functions, true);
+        take_words(options, "--probes", given.top.probes, false);
     } else if (is_generated) {
         options.text = timeline_script(*options.timeline);
         options.name = options.timeline->table ? "functions" : options.timeline->page.empty() ? "record" : "report";
+        take_words(options, "--functions", given.timeline.functions, true);
+        take_words(options, "--probes", given.timeline.probes, false);
     } else if (is_file) {
         const std::string& word = given.words[0];
         if (word.find('{') != word.npos && access(word.c_str(), F_OK) != 0)
@@ -360,6 +382,26 @@ void check_options(Options& options, const Given& given)
 }
 
 } // namespace
+
+std::string words_of(const Options& options, const engine::Probe& probe)
+{
+    if (options.whole_program()) // main.cpp has named its file
+        return fmt::format("{} of {}", probe.kind == engine::Probe::Kind::usdt ? "the probes" : "the functions",
+                           probe.file);
+    const auto found = options.words.find(probe.text);
+    return found == options.words.end() ? probe.text : found->second;
+}
+
+std::vector<const engine::Probe*> as_written(const Options& options, const std::vector<const engine::Probe*>& probes)
+{
+    std::vector<const engine::Probe*> once;
+    for (const engine::Probe* const probe : probes)
+        if (std::ranges::none_of(once, [&](const engine::Probe* other) {
+                return words_of(options, *other) == words_of(options, *probe);
+            }))
+            once.push_back(probe);
+    return once;
+}
 
 std::string command_behind_dashes(const std::vector<std::string>& words)
 {
@@ -438,8 +480,9 @@ std::vector<std::string> own_words(std::span<char* const> given)
 
 std::optional<int> read_options(int argc, char** argv, Options& options)
 {
-    CLI::App app{"Traces USDT probes and functions with the language of bpftrace, without the kernel and without root: "
-                 "sites that fastsdt made are patched to count in the process itself."};
+    CLI::App app{
+        "Traces probes and functions of programs, those of unmodified ones too, with the language of bpftrace: "
+        "hits are counted in the process itself, without the kernel and without root."};
     Given given;
     add_options(app, options, given);
     // CLI11 gives words after -- to positionals that are still empty.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <optional>
 #include <string>
 #include <sys/types.h>
@@ -44,8 +45,8 @@ struct ScriptFile {
 struct ServeOptions {
     std::string config; ///< a file; empty: `scripts`, of the processes that Options name
     std::vector<ScriptFile> scripts;
-    std::string listen; ///< empty: as the configuration says
-    std::string otlp;   ///< likewise
+    std::optional<std::string> listen; ///< none: as the configuration says
+    std::string otlp;                  ///< empty: likewise
 };
 
 /// `fastsdt-trace record` and `functions`
@@ -95,6 +96,8 @@ struct Options {
     std::vector<std::string> includes, include_folders; ///< of C's headers, for scripts
     std::string probe_filter;                           ///< a regular expression; empty: all probes of the script
     std::vector<std::string> parameters;                ///< $1, $2 of the script
+    std::map<std::string, std::string>
+        words;                  ///< where a subcommand made the script: a probe's text, and what it was made of
     std::optional<bool> follow; ///< forked children record too; empty: those of a COMMAND, and of a selection
     bool follows() const { return follow.value_or(pids.empty()); }
     /// What a COMMAND and its descendants execute is held until it is armed.
@@ -127,6 +130,11 @@ struct Options {
             || (top && top->functions.empty() && top->probes.empty());
     }
 };
+
+/// A probe as somebody wrote it: "--functions main" or "main", where a subcommand has made uprobe:*:main of that.
+std::string words_of(const Options& options, const engine::Probe& probe);
+/// Each of those once, where such words have made an entry and an exit.
+std::vector<const engine::Probe*> as_written(const Options& options, const std::vector<const engine::Probe*>& probes);
 
 /// Reads the command line, and the script's file. A status: the program has to end with it; the message is printed
 /// already.

@@ -611,8 +611,8 @@ void Processes::attach(pid_t pid, When when)
         auto session = std::make_unique<Session>(script_, program->target(), shared_.session_options());
         if (session->matcher().matched().empty() && !shared_.profile) {
             if (const auto missing = session->matcher().unmatched(); options_.names(pid) && !missing.empty())
-                throw Unusable(fmt::format("process {}: nothing in it matches {}: {}", pid, missing[0]->text,
-                                           session->matcher().instead(*missing[0])));
+                throw Unusable(fmt::format("process {}: nothing in it matches {}: {}", pid,
+                                           words_of(options_, *missing[0]), session->matcher().instead(*missing[0])));
             if (when != When::at_its_start)
                 return;
         }

@@ -237,8 +237,8 @@ private:
         if (last.missed_more)
             say("so many processes came at once that the kernel could not tell of all: more may be missing");
         if (const auto missing = processes_.unmatched(); shared_.said_what_is_missing || processes_.empty())
-            for (const Probe* probe : missing)
-                say(fmt::format("nothing matched {}", probe->text));
+            for (const Probe* probe : as_written(options_, missing))
+                say(fmt::format("nothing matched {}", words_of(options_, *probe)));
         else
             shared_.say_what_is_missing(missing, processes_.first().session().matcher(), last, "matched", ": ");
     }
@@ -558,7 +558,7 @@ void refuse_unmatched(const engine::Script& script, const Session& session, cons
 {
     const auto unmatched = session.matcher().unmatched();
     if (options.pid && session.matcher().matched().empty() && is_error(script, unmatched))
-        give_up(fmt::format("process {}: nothing in it matches {}: {}", options.pid, unmatched[0]->text,
+        give_up(fmt::format("process {}: nothing in it matches {}: {}", options.pid, words_of(options, *unmatched[0]),
                             session.matcher().instead(*unmatched[0])));
 }
 
@@ -578,11 +578,14 @@ void attach_for_everyone(Shared& shared)
 {
     const Options& options = shared.options;
     shared.all_in_kernel = true;
+    if (options.engine != EngineChoice::kernel && engine::unwinds(shared.script))
+        give_up(fmt::format("{}: ustack(dwarf) needs to know what a process has mapped", no_process));
     if (const std::string why = make_kernel(shared, 0); !why.empty())
         give_up(options.engine == EngineChoice::kernel
                     ? fmt::format("--engine kernel: {}", why)
-                    : fmt::format("{}; without any, the kernel counts the hits of all processes, and cannot: {}",
-                                  no_process, why));
+                    : fmt::format("no process is named, and only the kernel can count in all of them: {}. "
+                                  "Without such rights, {}",
+                                  why, no_process));
     shared.files = engine::bpf::attach_to_files(*shared.kernel, shared.script, shared.names,
                                                 engine::probes_with_sites(shared.script));
     for (const Probe* const probe : engine::unmatched_probes(shared.script, shared.files->matched)) {
@@ -645,8 +648,8 @@ int run(const Options& options, const engine::Script& script)
         refuse_unmatched(script, *session, options);
         const Session::Preview preview = session->preview();
         print_preview(preview, session->probes(), options.json, std::cout);
-        for (const Probe* probe : session->matcher().unmatched())
-            say(fmt::format("nothing matches {}: {}", probe->text, session->matcher().instead(*probe)));
+        for (const Probe* probe : as_written(options, session->matcher().unmatched()))
+            say(fmt::format("nothing matches {}: {}", words_of(options, *probe), session->matcher().instead(*probe)));
         if (!session->no_system_calls().empty())
             say(fmt::format("no system call would read what a hit has in memory: {}", session->no_system_calls()));
         if (preview.cost.pages != 0)

@@ -83,22 +83,21 @@ engine::Script parse(const ScriptConfig& config)
 {
     for (const ScriptFile& file : config.files)
         parse(file); // an error is told with its place
-    engine::Script script = parse({"script " + config.name, config.text()});
+    engine::Script script = parse({config.title(), config.text()});
     for (const engine::Clause& clause : script.clauses)
         for (const engine::Probe& probe : clause.probes)
             if (!probe.has_sites())
-                throw Unusable(fmt::format("script {}: {} has nothing to do here: serve prints and clears no maps",
-                                           config.name, probe.text));
+                throw Unusable(fmt::format("{}: {} has nothing to do here: serve prints and clears no maps",
+                                           config.title(), probe.text));
     for (const engine::Map& map : script.maps)
         if (map.series)
-            throw Unusable(
-                fmt::format("script {}: {} is a tseries(), which only print() shows: Prometheus keeps what was "
-                            "when, of a count() or a sum()",
-                            config.name, map.name));
+            throw Unusable(fmt::format("{}: {} is a tseries(), which only print() shows: Prometheus keeps what was "
+                                       "when, of a count() or a sum()",
+                                       config.title(), map.name));
     if (engine::has_events(script))
-        throw Unusable(fmt::format("script {}: serve exports maps; print(), printf(), clear(), time() and exit() have "
+        throw Unusable(fmt::format("{}: serve exports maps; print(), printf(), clear(), time() and exit() have "
                                    "nothing to do here",
-                                   config.name));
+                                   config.title()));
     return script;
 }
 
@@ -279,7 +278,7 @@ private:
         try {
             watch.begin();
         } catch (const std::exception& error) { // the next look tries again
-            say(fmt::format("script {}: {}", watch.name(), error.what()));
+            say(fmt::format("{}: {}", watch.config().title(), error.what()));
         }
     }
 

@@ -495,10 +495,12 @@ Expression Values::value(Meaning meaning, Span where)
     throw std::logic_error("no such word");
 }
 
-void Values::unknown(std::string_view word, Span where)
+void Values::unknown(std::string_view word, Span where, bool is_call)
 {
     if (const std::string near = nearest_word(word); !near.empty())
-        fail(where, fmt::format("\"{}\" is no value; did you mean \"{}\"?", word, near));
+        fail(where, fmt::format("\"{}\" is no {}; did you mean \"{}\"?", word, is_call ? "function" : "value", near));
+    if (is_call)
+        fail(where, fmt::format("\"{}\" is no function; fastsdt-trace(1), THE LANGUAGE, has all of them", word));
     fail(where,
          fmt::format("\"{}\" is no value: arg0 to arg11, sarg0 to sarg9, args.NAME, str(), retval, tid, pid, comm, "
                      "nsecs, elapsed, probe, func, ustack, cpu, uid, gid and rand are",
@@ -537,7 +539,7 @@ Expression Values::value(const ast::Call& node, Span where)
             kernel_only({node.word.start + node.word.length, 1}, fmt::format("{} has no brackets here", word));
         if (aggregation_of(word))
             fail(node.word, fmt::format("{}() is no value; a map is assigned it: @ = {}(...)", word, word));
-        unknown(word, node.word);
+        unknown(word, node.word, true);
     }
     if (function->function == Function::str)
         if (auto text = known_text(node, where))
