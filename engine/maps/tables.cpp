@@ -117,8 +117,9 @@ static Table table_of(const Script& script, size_t number)
         table.entry_size = table.direct ? 8 + table.value_size : table.keys + table.key_bytes();
         if (is_assigned(map.kind))
             table.entry_size = up(table.entry_size, 16);
-        // Half full at most_keys: then a key's entry is near the one at which its search begins.
-        table.entries = std::bit_floor(std::min(2 * most_keys, most_table_bytes / table.entry_size));
+        // Half full with all keys: then a key's entry is near the one at which its search begins.
+        const size_t keys = table.direct ? most_direct_keys : most_keys;
+        table.entries = std::bit_floor(std::min(2 * keys, most_table_bytes / table.entry_size));
     }
     return table;
 }

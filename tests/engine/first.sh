@@ -36,8 +36,8 @@ done
 
 # More keys than a map holds are counted as dropped, and the status tells.
 status=0
-"${as_user[@]}" fastsdt-trace --engine user -e 'usdt:./app:shop:order { @[arg0] = count(); }' -- ./app 20000 >out 2>err || status=$?
+"${as_user[@]}" fastsdt-trace --engine user -e 'usdt:./app:shop:order { @[arg0] = count(); }' -- ./app 100000 >out 2>err || status=$?
 expect "status" "$status" 1
 kept=$(grep -c '^@\[' out) dropped=$(sed -n 's/.*; dropped //p' out)
 [ "$kept" -ge 4096 ] && [ "$dropped" -gt 0 ] || fail "$kept keys, $dropped dropped"
-expect "keys and dropped" $((kept + dropped)) 20000
+expect "keys and dropped" $((kept + dropped)) 100000
