@@ -37,7 +37,7 @@ protected:
         Label update, assign, add, remove, load, direct, has;
     };
     struct Routines {
-        Label acquire, claim, text, word, tid, comm, ring, stack, unwound_stack, unwind, uid, gid;
+        Label acquire, claim, text, word, tid, comm, ring, stack, unwound_stack, unwind, uid, gid, processor, node;
         std::vector<MapRoutines> maps;
     };
     virtual bool unwinds() const = 0; ///< has what follows
@@ -89,8 +89,9 @@ protected:
     virtual void register_value(unsigned number, Role to) = 0; ///< at the site: Value::reg
     virtual void load_from_g(uint32_t offset, Role to) = 0;    ///< the word so far into Go's g
     virtual void program_stack(Role to) = 0;                   ///< at the site
-    virtual void processor(bool node) = 0; ///< its number, or its node's: to Role::result; throws Refusal
-    virtual void nanoseconds() = 0;        ///< to Role::result
+    /// Its number, or its node's: to Role::result. False: no instruction tells, and the kernel has to.
+    virtual bool processor(bool node) = 0;
+    virtual void nanoseconds() = 0; ///< to Role::result
     /// Stores the number. A thread that sees it also sees all that was stored before it.
     virtual void publish(Word to, int32_t number) = 0;
     virtual void load_frame(Role to, size_t offset) = 0;
@@ -155,6 +156,7 @@ protected:
     void end_text(Label read);
     void word_routine();
     void number_routine(Label routine, SystemCall what);
+    void processor_routine(Label routine, bool node);
     void comm_routine();
 
     // ---- stacks.cpp
@@ -199,6 +201,7 @@ protected:
 
     // ---- operations.cpp
     void process_id(); ///< to Role::result; 0: not known
+    void ask_for_number(std::string_view name, Label routine);
     /// What is at the address Role::result, up to 8 bytes: to Role::result, or jumps to unread_. Nothing there is 0.
     void read_memory(size_t bytes, bool is_signed);
     void unary(Operator op);                             ///< of Role::result: negate, bit_not

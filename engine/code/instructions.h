@@ -55,7 +55,7 @@ enum class Is : uint8_t { equal, unlike, below, not_below, above, not_above, les
 /// The right operand of an instruction.
 using Right = std::variant<Role, int64_t, Word>;
 
-enum class SystemCall : uint8_t { getpid, gettid, getuid, getgid, prctl, process_vm_readv };
+enum class SystemCall : uint8_t { getpid, gettid, getuid, getgid, getcpu, prctl, process_vm_readv };
 
 /// What a system call gets: a register's value, a number, a word from memory, or an address.
 struct AddressOf {

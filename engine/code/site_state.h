@@ -50,7 +50,7 @@ enum class State {
     not_guarded,         ///< and the kernel's probes cannot be kept away from them; detail: why
     no_stacks,           ///< ustack(dwarf): not on this architecture
     no_symbol,           ///< uaddr(): the site's file has no such symbol; detail: the name
-    no_processor,        ///< cpu, and the processor does not tell its number
+    no_processor,        ///< no more: where the processor does not tell its number, the kernel is asked
     handles_faults, ///< its instructions may raise a signal that the process handles; number: the Fault, and was_armed
     by_kernel,      ///< a uprobe of ours is there: its hits count in the kernel
     not_in_kernel,  ///< detail: why the kernel's engine cannot have it

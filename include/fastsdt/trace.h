@@ -186,7 +186,7 @@ typedef struct fastsdt_trace_sites fastsdt_trace_sites; /* as they were when the
 #define FASTSDT_TRACE_SITE_NOT_GUARDED 36         /* the kernel's probes cannot be kept away from its instructions */
 #define FASTSDT_TRACE_SITE_NO_STACKS 37           /* wants ustack(dwarf): not on this architecture */
 #define FASTSDT_TRACE_SITE_NO_SYMBOL 38           /* wants uaddr() of a symbol that its file does not have */
-#define FASTSDT_TRACE_SITE_NO_PROCESSOR 39        /* wants cpu or numaid, which this processor does not tell */
+#define FASTSDT_TRACE_SITE_NO_PROCESSOR 39        /* not any more: the kernel is asked for cpu and numaid */
 #define FASTSDT_TRACE_SITE_HANDLES_FAULTS 40      /* accesses memory, and the process handles SIGSEGV */
 #define FASTSDT_TRACE_SITE_NO_GOROUTINE 43        /* wants goid, and is no function of a Go program */
 #define FASTSDT_TRACE_SITE_ONLY_IN_KERNEL 44      /* wants cgroup or signal(), which only the kernel's engine has */

@@ -174,7 +174,7 @@ latency) fastsdt-trace latency --engine user ./entry:chain -- ./entry 1000 ;;
 *)
     # A static program's tid takes a system call, which it has to be allowed.
     case $1 in static*) option=--read-memory ;; *) option= ;; esac
-    fastsdt-trace --engine user $option -e "usdt:./$1:shop:order /arg2 > 1000/ { @[arg0 % 3] = sum(arg0); @cents = hist(arg2); @n = count(); @who[str(arg1)] = count(); @t[tid] = max(nsecs); }" -- ./$1 2000
+    fastsdt-trace --engine user $option -e "usdt:./$1:shop:order /arg2 > 1000/ { @[arg0 % 3] = sum(arg0); @cents = hist(arg2); @n = count(); @who[str(arg1)] = count(); @t[tid] = max(nsecs); @at[cpu, numaid] = count(); }" -- ./$1 2000
     ;;
 esac
 END
@@ -285,9 +285,10 @@ done
 sum=(0 0 0)
 for ((id = 751; id <= 2000; ++id)); do sum[id % 3]=$((sum[id % 3] + id)); done
 for program in app static static-pie; do
-    expect "$program" "$(lines $program | grep -E '^(@\[|@n|@who|sites|exit)')" "@[0]: ${sum[0]}
+    expect "$program" "$(lines $program | grep -E '^(@\[|@n|@who|@at|sites|exit)')" "@[0]: ${sum[0]}
 @[1]: ${sum[1]}
 @[2]: ${sum[2]}
+@at[0, 0]: 1250
 @n: 1250
 @who[coffee]: 625
 @who[tea]: 625

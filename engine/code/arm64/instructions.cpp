@@ -32,6 +32,7 @@ int number_of(SystemCall which) // <asm-generic/unistd.h>
     case SystemCall::gettid: return 178;
     case SystemCall::getuid: return 174;
     case SystemCall::getgid: return 176;
+    case SystemCall::getcpu: return 168;
     case SystemCall::prctl: return 167;
     case SystemCall::process_vm_readv: return 270;
     }

@@ -90,7 +90,7 @@ private:
     void memory_argument(const ir::Argument& argument) override;
     void thread_id(Role to) override;
     void register_value(unsigned number, Role to) override;
-    void processor(bool node) override;
+    bool processor(bool node) override;
     void nanoseconds() override;
     void publish(Word to, int32_t number) override;
     void store_frame_number(size_t offset, int64_t number) override;

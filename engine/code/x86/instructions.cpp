@@ -44,6 +44,7 @@ int number_of(SystemCall which) // <asm/unistd_64.h>
     case SystemCall::gettid: return 186;
     case SystemCall::getuid: return 102;
     case SystemCall::getgid: return 104;
+    case SystemCall::getcpu: return 309;
     case SystemCall::prctl: return 157;
     case SystemCall::process_vm_readv: return 310;
     }
