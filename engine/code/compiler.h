@@ -40,16 +40,13 @@ protected:
         Label acquire, claim, text, word, tid, comm, ring, stack, unwound_stack, unwind, uid, gid, processor, node;
         std::vector<MapRoutines> maps;
     };
-    virtual bool unwinds() const = 0; ///< has what follows
-    virtual void unwind_routine() = 0;
     using Visit = std::function<void()>;
-    /// walk_frames() by tables. What Role::place begins with is on top of the stack
-    virtual void walk_rows(const Visit& visit) = 0;
     /// Where a walk begins: the program's stack pointer, frame pointer, and so on, as stack_routine() has them.
     virtual void begin_stack(bool by_rows) = 0;
     /// The address that is the thread pointer, of memory that is there
     virtual void control_block(Role to, Label none) = 0;
-    virtual size_t return_address() const = 0; ///< bytes of the stack that a call of a routine takes
+    virtual size_t return_address() const = 0;                   ///< bytes of the stack that a call of a routine takes
+    bool pushes_return() const { return return_address() != 0; } ///< a call does, of the program too
     /// The thread's number is not where routines take it from: to Role::second and Role::block as acquire_routine() has them.
     virtual void ask_for_thread() {}
     /// Behind begin(), the key is Role::result. To Role::kept: the key. Keeps what a stub does not save for it.
@@ -168,6 +165,18 @@ protected:
     void unless_readable(Role address, Label outside);
     void walk_frames(const Visit& visit);
     void count_cut(bool by_rows);
+    void push_innermost();
+    void pop_innermost();
+
+    // ---- unwinding.cpp
+    void walk_rows(const Visit& visit);
+    void unwind_routine();
+    void find_row(Label unknown);
+    void find_cfa(Label signal, Label outermost, Label unknown);
+    void pushed_return(Label unknown);
+    void linked_return(Label unknown);
+    void interrupted(Label unknown);
+    void unless_on_stack(Role address, Label outside);
 
     // ---- entries.cpp
     Word key_word(size_t index) const { return {Role::stack, keys_ + 8 * index}; }

@@ -65,7 +65,7 @@ void Compiler::routines()
         ring_routine();
     if (tables_.stacks)
         stack_routine(false);
-    if (tables_.modules && unwinds()) {
+    if (tables_.modules) {
         unwind_routine();
         stack_routine(true);
     }

@@ -48,7 +48,7 @@ enum class State {
     cannot_move,         ///< has no nop, and its instructions cannot give way to a jump; detail: why
     overlaps,            ///< they would give way to another probe of the script
     not_guarded,         ///< and the kernel's probes cannot be kept away from them; detail: why
-    no_stacks,           ///< ustack(dwarf): not on this architecture
+    no_stacks,           ///< no more: ustack(dwarf) is had on each architecture
     no_symbol,           ///< uaddr(): the site's file has no such symbol; detail: the name
     no_processor,        ///< no more: where the processor does not tell its number, the kernel is asked
     handles_faults, ///< its instructions may raise a signal that the process handles; number: the Fault, and was_armed

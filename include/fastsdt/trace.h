@@ -184,7 +184,7 @@ typedef struct fastsdt_trace_sites fastsdt_trace_sites; /* as they were when the
 #define FASTSDT_TRACE_SITE_CANNOT_MOVE 34         /* has no nop, and its instructions cannot give way to a jump */
 #define FASTSDT_TRACE_SITE_OVERLAPS 35            /* its instructions would give way to another probe of the script */
 #define FASTSDT_TRACE_SITE_NOT_GUARDED 36         /* the kernel's probes cannot be kept away from its instructions */
-#define FASTSDT_TRACE_SITE_NO_STACKS 37           /* wants ustack(dwarf): not on this architecture */
+#define FASTSDT_TRACE_SITE_NO_STACKS 37           /* not any more: ustack(dwarf) is had on each architecture */
 #define FASTSDT_TRACE_SITE_NO_SYMBOL 38           /* wants uaddr() of a symbol that its file does not have */
 #define FASTSDT_TRACE_SITE_NO_PROCESSOR 39        /* not any more: the kernel is asked for cpu and numaid */
 #define FASTSDT_TRACE_SITE_HANDLES_FAULTS 40      /* accesses memory, and the process handles SIGSEGV */

@@ -257,13 +257,14 @@ const Row& Rows::at(uint64_t address)
         if (reg == frame_pointer)
             now_.frame_pointer = how, now_.offset = offset;
         if (reg == return_address)
-            now_.usual_return = how == Row::at_cfa && offset == -pushed;
+            now_.return_address = how, now_.return_offset = offset;
     };
     const auto as_first = [&](uint64_t reg) {
         if (reg == frame_pointer)
             now_.frame_pointer = cie_.first.frame_pointer, now_.offset = cie_.first.offset;
         if (reg == return_address)
-            now_.usual_return = cie_.first.usual_return, now_.outermost = cie_.first.outermost;
+            now_.return_address = cie_.first.return_address, now_.return_offset = cie_.first.return_offset,
+            now_.outermost = cie_.first.outermost;
     };
     // A number from the frame pointer, and nothing more; with `load`: the word there.
     const auto from_frame_pointer = [&](std::span<const std::byte> expression, bool load) -> std::optional<int64_t> {

@@ -5,6 +5,7 @@
 # executed there. fastsdt-trace traces the examples; the expected figures follow from what these do. test.sh --all has more of each.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/kernel/guest.sh"
+. "$FASTSDT_SOURCE/tests/engine/unwound.sh"
 need qemu-system-aarch64 cpio gzip apt-get dpkg-deb dpkg-query cmake ninja pkg-config aarch64-linux-gnu-gcc aarch64-linux-gnu-g++
 cache=${FASTSDT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/fastsdt}
 [ -x "$FASTSDT_BUILD/bin/engine_stubs_arm64" ] || skip "this build has no stubs for arm64 (libvixl-dev)"
@@ -140,6 +141,10 @@ int main(void)
 }
 END
 cross -pthread -fno-omit-frame-pointer -mbranch-protection=standard deep.c -o guest/bin/deep
+# Without frame pointers, with signed return addresses, and with its C library in it.
+cross $UNWOUND_OPTIONS "$FASTSDT_SOURCE/tests/engine/unwound.c" -o guest/bin/unwound
+cross $UNWOUND_OPTIONS -mbranch-protection=standard "$FASTSDT_SOURCE/tests/engine/unwound.c" -o guest/bin/unwound-signed
+cross $UNWOUND_OPTIONS -static "$FASTSDT_SOURCE/tests/engine/unwound.c" -o guest/bin/unwound-static 2>/dev/null
 cross_cxx -std=c++20 -pthread "$FASTSDT_SOURCE/tests/engine/ways.cpp" -o guest/bin/ways
 aarch64-linux-gnu-strip guest/bin/engine_*_test guest/bin/engine_stubs_arm64 guest/bin/fastsdt-trace
 # Libraries, with what they need themselves.
@@ -170,6 +175,8 @@ entry)
     ;;
 deep)
     fastsdt-trace --engine user -e 'usdt:./deep:deep:hit { @hit[ustack(3)] = count(); } uprobe:./deep:middle { @in[ustack(2)] = count(); } uretprobe:./deep:middle { @out[ustack(1)] = count(); }' -- ./deep ;;
+unwound*)
+    fastsdt-trace --engine user --folded -e "usdt:./$1:app:hit { @[ustack(dwarf)] = count(); } uretprobe:./$1:plain { @out[ustack(dwarf, 1)] = count(); }" -- ./$1 $2 $3 ;;
 latency) fastsdt-trace latency --engine user ./entry:chain -- ./entry 1000 ;;
 *)
     # A static program's tid takes a system call, which it has to be allowed.
@@ -266,6 +273,8 @@ touch guest/empty
     echo "stubs /empty /bin/engine_stubs_arm64$stubs"
     echo "api /empty /bin/api maps"
     for program in app static static-pie attach deep; do echo "$program /empty /bin/sh /trace.sh $program"; done
+    for program in unwound unwound-signed unwound-static; do echo "$program /empty /bin/sh /trace.sh $program"; done
+    echo "unwound-threads /empty /bin/sh /trace.sh unwound threads 50"
     [ ! -e guest/bin/entry ] || printf '%s /empty /bin/sh /trace.sh %s\n' entry entry latency latency
 } >guest/commands
 sed -i 's|/bin/engine_stress_test|/bin/env FASTSDT_TOGGLES=20000 &|; s|/bin/engine_stubs_arm64|/bin/env FASTSDT_RUNNER=/bin/runner FASTSDT_CODE=/tmp &|' guest/commands
@@ -306,6 +315,16 @@ lines attach | matches -x 'sites 2 of 2 armed; dropped 0' || fail "attach: $(lin
 stacks=$(lines deep | sed -E 's/^ +//; s/\+[0-9]+$//' | tr '\n' ' ')
 for stack in '@hit\[ leaf outer main \]: 300' '@hit\[ leaf outer [^ ]+ \]: 200' '@in\[ middle outer \]: 500' '@out\[ outer \]: 500' 'sites ([0-9]+) of \1 armed; dropped 0'; do
     matches -E " $stack " <<<" $stacks " || fail "stacks: $stack: $stacks"
+done
+
+# By tables, as on x86-64. A function is left with its caller's frame.
+for program in unwound unwound-signed unwound-static unwound-threads; do
+    lines $program >out
+    from=main count=1
+    [ $program != unwound-threads ] || from=once count=50
+    expect "$program" "$(folded | grep ';leaf ')" "$(each $from $count)"
+    expect "$program: the last line" "$(grep '^sites' out | sed -E 's/^sites ([0-9]+) of \1 /all /')" "all armed; dropped 0"
+    expect "$program: exits" "$(sed -nE 's/^(@out;)?(aligned|all|compare|deep|handler|large|variable) ([0-9]+)$/\2 \3/p' out | sort)" "$(for caller in aligned all compare deep handler large variable; do echo "$caller $count"; done)"
 done
 
 # Moved: as unmodified.sh has it for 600 turns, half of which throw.

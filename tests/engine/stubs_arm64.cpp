@@ -59,10 +59,11 @@ class RemoteRun {
 public:
     static constexpr uint64_t code_at = 0x4000000, code_size = 1 << 20, mark = code_at + code_size;
     static constexpr uint64_t data = uint64_t(1) << 40, data_size = uint64_t(64) << 20;
+    static constexpr size_t most_rows = 256; ///< for ustack(dwarf)
 
     explicit RemoteRun(const std::string& text, Site site = {}, bool with_tid_offset = false,
                        std::vector<Lasting> always = {}, bool system_calls = true, bool follow = false)
-        : script(parse(text)), tables(lay_out(script)), event_reader(script, tables)
+        : script(parse(text)), tables(lay_out(script, usual_ring_size, false, most_rows)), event_reader(script, tables)
     {
         Environment environment;
         environment.pid = static_cast<pid_t>(runner.greeting.pid);
@@ -141,6 +142,24 @@ public:
             read(data + offset, bytes.data(), bytes.size());
             return bytes;
         });
+    }
+
+    /// Of one module, whose base is 0.
+    void unwind_by(std::span<const UnwindRow> rows) const
+    {
+        const auto set = [&](size_t offset, uint64_t value) { write(data + offset, &value, sizeof value); };
+        const size_t module = *tables.modules + 8;
+        write(data + tables.rows, rows.data(), rows.size_bytes());
+        set(module + UnwindModule::first, tables.rows);
+        set(module + UnwindModule::count, rows.size());
+        set(module + UnwindModule::end, UINT64_MAX);
+        set(*tables.modules, 1);
+    }
+    uint64_t word(size_t offset) const
+    {
+        uint64_t value = 0;
+        read(data + offset, &value, sizeof value);
+        return value;
     }
 
     std::vector<std::vector<uint64_t>> stacks() const
@@ -279,6 +298,7 @@ const char* const all_actions[] = {
     "@[rand, bswap(arg0), reg(\"r12\")] = count();",
     "@[cpu, numaid] = count();",
     "@[ustack] = count(); @few[ustack(2)] = sum(arg0);",
+    "@[ustack(dwarf)] = count(); @few[ustack(dwarf, 2)] = sum(arg0);",
 };
 constexpr const char* no_copies = "the runner's kernel has no process_vm_readv (qemu-user)";
 constexpr const char* all_operands = "8@x0 -4@w1 2@w2 8@x19 -1@w30 8@[sp, 24]";
@@ -350,6 +370,135 @@ TEST(StubArm64, WalksTheFramesThatItMayRead)
     tell(sp & ~(page - 1), sp + 64);
     EXPECT_TRUE(has(pass(sp), {site_address, 0x401000, 0x401001}));
     EXPECT_EQ(cut(), before + 1); // behind its end is nothing
+}
+
+namespace {
+
+constexpr uint32_t unwound_site = 0x1000;
+
+Site site_to_unwind()
+{
+    Site site = usdt("8@sp");
+    site.address = unwound_site;
+    return site;
+}
+
+UnwindRow arm64_row(uint32_t start, UnwindRow::Rule rule, int how, uint8_t saved, int16_t offset)
+{
+    return {start, UnwindRow::Rule(rule | how << UnwindRow::bits_of_rule), saved, offset};
+}
+
+} // namespace
+
+// Each place that a row has for the return address, from the innermost call on, which has it in the link register.
+TEST(StubArm64, WalksByRows)
+{
+    constexpr auto from_sp = UnwindRow::stack_pointer, from_x29 = UnwindRow::frame_pointer;
+    constexpr uint64_t signature = uint64_t(0x2b) << 48, code = unwound_site;
+    const std::vector<UnwindRow> rows = {
+        arm64_row(code, from_sp, UnwindRow::in_link, 0, 0),
+        // stp x29, x30, [sp, #-32]!
+        arm64_row(code + 0x20, from_sp, UnwindRow::beside, 4, 4),
+        // A large frame with both at its lower end, by x29.
+        arm64_row(code + 0x40, from_x29, UnwindRow::beside | UnwindRow::counts_from_base, 1, 5),
+        // str x30, [sp, #-16]!
+        arm64_row(code + 0x60, from_sp, UnwindRow::alone, 2, 2),
+        // The same further up from the stack pointer.
+        arm64_row(code + 0x80, from_sp, UnwindRow::alone | UnwindRow::counts_from_base, 2, 2),
+        arm64_row(code + 0xa0, UnwindRow::outermost, 0, 0, 0), arm64_row(code + 0xc0, UnwindRow::unknown, 0, 0, 0),
+        arm64_row(code + 0xe0, from_sp, UnwindRow::in_link, 0, 2), // only of the innermost
+    };
+    RemoteRun run("usdt:*:p:n { @sp = max(arg0); @[ustack(dwarf)] = count(); @two[ustack(dwarf, 2)] = count(); }",
+                  site_to_unwind());
+    run.unwind_by(rows);
+    Cpu state;
+    run.pass(state);
+    const uint64_t sp = uint64_t(only_number(run.maps()));
+    const auto cut = [&] { return run.word(Tables::cut); };
+    EXPECT_EQ(cut(), 2u); // nothing is in the link register
+    for (const auto& [offset, value] :
+         {std::pair(Tables::stack_start, sp & ~uint64_t(4095)), {Tables::last_frame, sp + 112}})
+        run.write(data_of(offset), &value, sizeof value);
+    const auto pass = [&](uint64_t last) {
+        Cpu cpu;
+        cpu.x[29] = 99; // any number, which the caller's caller has
+        cpu.x[30] = (code + 0x24) | signature;
+        // 4 words of the first caller: x29 leads to the second one's words.
+        cpu.stack[0] = sp + 8 * 4;
+        cpu.stack[1] = (code + 0x44) | signature;
+        cpu.stack[4] = 1234; // x29 from there on
+        cpu.stack[5] = code + 0x64;
+        cpu.stack[9] = code + 0x84;
+        cpu.stack[12] = last;
+        const Cpu before = cpu;
+        run.pass(cpu);
+        EXPECT_EQ(cpu, before);
+        return run.stacks();
+    };
+    const auto has = [](const std::vector<std::vector<uint64_t>>& all, const std::vector<uint64_t>& stack) {
+        return std::find(all.begin(), all.end(), stack) != all.end();
+    };
+    const std::vector<uint64_t> callers = {code, code + 0x24, code + 0x44, code + 0x64, code + 0x84};
+    const auto with = [&](uint64_t last) {
+        std::vector<uint64_t> all = callers;
+        all.push_back(last);
+        return all;
+    };
+    const auto walked = pass(code + 0xa4);
+    EXPECT_TRUE(has(walked, with(code + 0xa4)));
+    EXPECT_TRUE(has(walked, {code, code + 0x24}));
+    EXPECT_EQ(cut(), 2u);
+    EXPECT_TRUE(has(pass(code + 0xc4), with(code + 0xc4)));
+    EXPECT_EQ(cut(), 3u);
+    EXPECT_TRUE(has(pass(code + 0xe4), with(code + 0xe4)));
+    EXPECT_EQ(cut(), 4u);
+}
+
+// Whatever the rows say, and whatever is on the stack: no fault, and nothing of the program is changed.
+TEST(StubArm64, NeverFaultsByRows)
+{
+    const RemoteRun run("usdt:*:p:n { @sp = max(arg0); @[ustack(dwarf)] = count(); }", site_to_unwind());
+    std::mt19937_64 random(1);
+    Cpu first;
+    run.pass(first);
+    const uint64_t sp = uint64_t(only_number(run.maps()));
+    for (const auto& [offset, value] :
+         {std::pair(Tables::stack_start, sp & ~uint64_t(4095)), {Tables::last_frame, sp + 112}})
+        run.write(data_of(offset), &value, sizeof value);
+    std::vector<UnwindRow> rows(RemoteRun::most_rows);
+    const auto place = [&] {
+        const uint64_t any = random();
+        return random() % 4 ? any % (16 * rows.size()) : random() % 2 ? sp + 8 * (any % 16) : any;
+    };
+    for (int i = 0; i < 3000; ++i) {
+        if (i % 8 == 0) {
+            for (size_t number = 0; number < rows.size(); ++number) {
+                UnwindRow& row = rows[number];
+                row.start = uint32_t(number * 16);
+                row.rule = UnwindRow::Rule(random() % 4 ? random() % 256
+                                                        : UnwindRow::stack_pointer
+                                                   | UnwindRow::alone << UnwindRow::bits_of_rule);
+                row.saved = uint8_t(random() % 4 ? random() % 8 : random());
+                row.offset = random() % 8 ? int16_t(random() % 8) : int16_t(random());
+            }
+            run.unwind_by(rows);
+        }
+        Cpu cpu = random_state(random);
+        cpu.x[29] = place();
+        cpu.x[30] = place();
+        for (uint64_t& word : cpu.stack)
+            word = place();
+        const Cpu before = cpu;
+        run.pass(cpu);
+        ASSERT_EQ(cpu, before) << i;
+    }
+    const Maps maps = run.maps();
+    EXPECT_EQ(sum_of(maps.maps[1]) + maps.dropped, 3001u);
+    EXPECT_GT(maps.cut, 0u);
+    size_t longest = 0;
+    for (const auto& stack : run.stacks())
+        longest = std::max(longest, stack.size());
+    EXPECT_GT(longest, 3u);
 }
 
 // The parts of vector registers that the kernel may clear in a system call.
@@ -856,8 +1005,7 @@ TEST(OperandArm64, SaysWhyAnArgumentCannotBeRead)
     EXPECT_EQ(refusal(text, usdt("")), "has no arg0");
     EXPECT_EQ(refusal(text, usdt("8@[x29, -8]")), "");
     EXPECT_EQ(refusal("usdt:*:p:n { @[ustack] = count(); }", usdt("")), "");
-    EXPECT_EQ(refusal("usdt:*:p:n { @[ustack(dwarf)] = count(); }", usdt("")),
-              "wants ustack(dwarf), which stubs for this architecture do not have");
+    EXPECT_EQ(refusal("usdt:*:p:n { @[ustack(dwarf)] = count(); }", usdt("")), "");
     // Without system calls memory is read where that is safe, and a thread's id and its processor are not known.
     EXPECT_EQ(refusal(action("", "@[cpu] = count();"), usdt(""), false), "wants cpu, which takes a system call");
     EXPECT_EQ(refusal(action("", "@[numaid] = count();"), usdt(""), false), "wants numaid, which takes a system call");
