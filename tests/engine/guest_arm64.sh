@@ -141,6 +141,11 @@ int main(void)
 }
 END
 cross -pthread -fno-omit-frame-pointer -mbranch-protection=standard deep.c -o guest/bin/deep
+# What executes programs in many ways, and what it executes.
+ways_to_execute="vfork spawn thread fails watch"
+mkdir guest/executes
+cross -pthread "$FASTSDT_SOURCE/tests/engine/executes.c" -o guest/executes/app
+cp guest/executes/app guest/executes/tool
 # Without frame pointers, with signed return addresses, and with its C library in it.
 cross $UNWOUND_OPTIONS "$FASTSDT_SOURCE/tests/engine/unwound.c" -o guest/bin/unwound
 cross $UNWOUND_OPTIONS -mbranch-protection=standard "$FASTSDT_SOURCE/tests/engine/unwound.c" -o guest/bin/unwound-signed
@@ -175,6 +180,9 @@ entry)
     ;;
 deep)
     fastsdt-trace --engine user -e 'usdt:./deep:deep:hit { @hit[ustack(3)] = count(); } uprobe:./deep:middle { @in[ustack(2)] = count(); } uretprobe:./deep:middle { @out[ustack(1)] = count(); }' -- ./deep ;;
+executes)
+    cd /executes
+    fastsdt-trace --engine user -e 'usdt:*:app:tick { @ = count(); }' -- ./tool $2 ;;
 unwound*)
     fastsdt-trace --engine user --folded -e "usdt:./$1:app:hit { @[ustack(dwarf)] = count(); } uretprobe:./$1:plain { @out[ustack(dwarf, 1)] = count(); }" -- ./$1 $2 $3 ;;
 latency) fastsdt-trace latency --engine user ./entry:chain -- ./entry 1000 ;;
@@ -273,6 +281,7 @@ touch guest/empty
     echo "stubs /empty /bin/engine_stubs_arm64$stubs"
     echo "api /empty /bin/api maps"
     for program in app static static-pie attach deep; do echo "$program /empty /bin/sh /trace.sh $program"; done
+    for way in $ways_to_execute; do echo "executes-$way /empty /bin/sh /trace.sh executes $way"; done
     for program in unwound unwound-signed unwound-static; do echo "$program /empty /bin/sh /trace.sh $program"; done
     echo "unwound-threads /empty /bin/sh /trace.sh unwound threads 50"
     [ ! -e guest/bin/entry ] || printf '%s /empty /bin/sh /trace.sh %s\n' entry entry latency latency
@@ -325,6 +334,12 @@ for program in unwound unwound-signed unwound-static unwound-threads; do
     expect "$program" "$(folded | grep ';leaf ')" "$(each $from $count)"
     expect "$program: the last line" "$(grep '^sites' out | sed -E 's/^sites ([0-9]+) of \1 /all /')" "all armed; dropped 0"
     expect "$program: exits" "$(sed -nE 's/^(@out;)?(aligned|all|compare|deep|handler|large|variable) ([0-9]+)$/\2 \3/p' out | sort)" "$(for caller in aligned all compare deep handler large variable; do echo "$caller $count"; done)"
+done
+
+# As executes.sh has it: no hit of the program is missed, nine and its constructor's.
+for way in $ways_to_execute; do
+    expect "executes: $way" "$(lines "executes-$way" | grep -vE '^sites ([0-9]+) of \1 armed; dropped 0(; processes [0-9]+)?$' | grep .)" \
+        "$(case $way in fails) echo "-1, errno 2" ;; watch) echo "0 stops, status 0" ;; esac; echo "@: 10"; echo "exit 0")"
 done
 
 # Moved: as unmodified.sh has it for 600 turns, half of which throw.
