@@ -119,7 +119,8 @@ protected:
     virtual void keep_extreme(const Map& map, Word word) = 0;
     virtual void count_in_histogram(Word first_bucket) = 0;
     virtual void count_in_steps(const Map& map, Word first_bucket) = 0;
-    virtual void call_function(const Statement& statement) = 0;
+    /// Role::stack is as in all of the stub, and the frame has the Hit. May change what a compiled function may.
+    virtual void call_compiled(const Statement& statement) = 0;
 
     // ---- compiler.cpp
     void stub(std::span<const Site* const> sites, size_t& number);
@@ -273,6 +274,11 @@ protected:
     void perform(const ir::Jump& op);
     void perform(const ir::Branch& op);
     void perform(const ir::Turn& op);
+
+    // ---- call.cpp
+    void call_function(const Statement& statement);
+    void fill_hit(size_t count);
+    bool fill_argument(size_t index);
 
     // ---- updates.cpp
     void perform(const ir::Update& op);

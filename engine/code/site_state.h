@@ -43,7 +43,7 @@ enum class State {
     no_clock,            ///< nsecs, and the processor's counter is no clock
     too_much_stack,      ///< keys and operands take more than so many bytes of it; number: how many
     too_long,            ///< jumps within the stub would not reach
-    no_functions,        ///< a C function as handler: not on this architecture
+    no_functions,        ///< a C function as handler: not where the processor has SME
     no_named_argument,   ///< the file does not say that an argument has the name; detail: the name
     cannot_move,         ///< has no nop, and its instructions cannot give way to a jump; detail: why
     overlaps,            ///< they would give way to another probe of the script

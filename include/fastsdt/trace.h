@@ -179,7 +179,7 @@ typedef struct fastsdt_trace_sites fastsdt_trace_sites; /* as they were when the
 #define FASTSDT_TRACE_SITE_NO_CLOCK 29            /* wants nsecs, and the processor's counter is no clock */
 #define FASTSDT_TRACE_SITE_TOO_MUCH_STACK 30      /* wants too much of the stack for keys and operands */
 #define FASTSDT_TRACE_SITE_TOO_LONG 31            /* needs a stub that is longer than a jump can span */
-#define FASTSDT_TRACE_SITE_NO_FUNCTIONS 32        /* would call a function, which stubs for this architecture cannot */
+#define FASTSDT_TRACE_SITE_NO_FUNCTIONS 32        /* would call a function: not where the processor has SME (arm64) */
 #define FASTSDT_TRACE_SITE_NO_NAMED_ARGUMENT 33   /* has no argument named as the script wants */
 #define FASTSDT_TRACE_SITE_CANNOT_MOVE 34         /* has no nop, and its instructions cannot give way to a jump */
 #define FASTSDT_TRACE_SITE_OVERLAPS 35            /* its instructions would give way to another probe of the script */

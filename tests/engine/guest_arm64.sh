@@ -279,7 +279,7 @@ touch guest/empty
     echo "ways /empty /bin/sh /move.sh ways ways"
     for test in $tests; do echo "$test /empty /bin/engine_${test}_test"; done
     echo "stubs /empty /bin/engine_stubs_arm64$stubs"
-    echo "api /empty /bin/api maps"
+    for way in maps function busy; do echo "api-$way /empty /bin/api $way"; done
     for program in app static static-pie attach deep; do echo "$program /empty /bin/sh /trace.sh $program"; done
     for way in $ways_to_execute; do echo "executes-$way /empty /bin/sh /trace.sh executes $way"; done
     for program in unwound unwound-signed unwound-static; do echo "$program /empty /bin/sh /trace.sh $program"; done
@@ -383,11 +383,18 @@ sites
 exit 0"
 
 # A program that traces itself: 8 threads, 20,000 orders each: shop thread % 4, items i % 1000.
-expect "api" "$(lines api | grep -E '^(@n|@sum|@min|@max|exit)')" "$(for shop in 0 1 2 3; do echo "@n 1 [$shop] 40000 40000 40000"; done)
+expect "api" "$(lines api-maps | grep -E '^(@n|@sum|@min|@max|exit)')" "$(for shop in 0 1 2 3; do echo "@n 1 [$shop] 40000 40000 40000"; done)
 @sum 2 $((160 * 999 * 1000 / 2)) $((160 * 999 * 1000 / 2)) 160000
 @min 3 0 0 160000
 @max 4 999 999 160000
 exit 0"
+
+# It has its own function called for each order with 500 items and more, and for a thousand of one more: api.sh.
+each=20000
+expect "api: functions" "$(lines api-function)" "$each $each $each $((each + 1000)) sum $((160 * (500 + 999) * 500 / 2 + 1000 * 500)) dropped $((4 * each + 1000))
+$each
+exit 0"
+matches -x 'exit 0' <<<"$(lines api-busy)" || fail "api: $(lines api-busy)"
 
 [ -n "$plugin" ] || exit 0
 results=0

@@ -3,6 +3,7 @@
 #include "code/arm64/compiler.h"
 #include "expected.h"
 #include "made_up.h"
+#include "maps/hit.h"
 #include "maps/read.h"
 #include "reference.h"
 #include "runner_arm64.h"
@@ -40,7 +41,7 @@ struct Cpu {
 class Runner : public RunnerPipe {
 public:
     struct Greeting {
-        uint64_t site = 0, wide_site = 0, pid = 0, tid_offset = 0, atomics = 0, sve = 0, copies = 0;
+        uint64_t site = 0, wide_site = 0, pid = 0, tid_offset = 0, atomics = 0, sve = 0, copies = 0, function = 0;
     };
 
     Runner() { get(&greeting, sizeof greeting); }
@@ -62,9 +63,17 @@ public:
     static constexpr size_t most_rows = 256; ///< for ustack(dwarf)
 
     explicit RemoteRun(const std::string& text, Site site = {}, bool with_tid_offset = false,
-                       std::vector<Lasting> always = {}, bool system_calls = true, bool follow = false)
+                       std::vector<Lasting> always = {}, bool system_calls = true, bool follow = false,
+                       uint64_t calls_with = 0)
         : script(parse(text)), tables(lay_out(script, usual_ring_size, false, most_rows)), event_reader(script, tables)
     {
+        if (calls_with) { // with that context, the runner's function
+            Statement call;
+            call.kind = Statement::Kind::call;
+            call.function = runner.greeting.function;
+            call.context = calls_with;
+            script.clauses[0].actions = {call};
+        }
         Environment environment;
         environment.pid = static_cast<pid_t>(runner.greeting.pid);
         environment.system_calls = system_calls;
@@ -517,6 +526,126 @@ TEST(StubArm64, KeepsLongVectors)
         EXPECT_EQ(changed, 0u);
     }
     EXPECT_EQ(only_number(run.maps()), 3);
+}
+
+namespace {
+
+/// As the runner has it.
+struct Told {
+    uint64_t calls = 0;
+    Hit hit;
+    uint64_t frame[2] = {}, alignment = 0;
+};
+constexpr uint64_t told_at = 0x2000000;
+
+struct CallingRun : RemoteRun {
+    explicit CallingRun(Site site, const std::string& probes = "usdt:*:p:n")
+        : RemoteRun(probes + " {}", std::move(site), false, {}, true, false, told_at)
+    {
+        runner.command('M', {told_at, 4096});
+    }
+    Told told() const
+    {
+        Told now;
+        read(told_at, &now, sizeof now);
+        return now;
+    }
+};
+
+} // namespace
+
+// A function that changes all it may, the control word too.
+TEST(CallArm64, EverythingIsPutBack)
+{
+    std::mt19937_64 random(1);
+    Site site = usdt("-4@w0 8@x19 1@w2 8@-5 8@[sp, 8] -1@w30 8@x8");
+    site.address = 0x1234;
+    site.probe = 7;
+    const CallingRun run(site);
+    for (uint64_t i = 0; i < 100; ++i) {
+        const Cpu before = random_state(random);
+        Cpu after = before;
+        run.pass(after);
+        ASSERT_EQ(after, before);
+        const Told now = run.told();
+        ASSERT_EQ(now.calls, i + 1);
+        EXPECT_EQ(now.hit.probe, 7u);
+        EXPECT_EQ(now.hit.address, 0x1234u);
+        EXPECT_EQ(now.hit.count, 7u);
+        EXPECT_EQ(now.hit.readable, 0x7fu);
+        const int64_t wanted[] = {int32_t(before.x[0]),     int64_t(before.x[19]), uint8_t(before.x[2]), -5,
+                                  int64_t(before.stack[1]), int8_t(before.x[30]),  int64_t(before.x[8])};
+        EXPECT_TRUE(std::equal(std::begin(wanted), std::end(wanted), now.hit.arguments));
+        // A walk by frame pointers comes to the site, and then to the program's x29.
+        EXPECT_EQ(now.frame[0], before.x[29]);
+        EXPECT_EQ(now.frame[1], 0x1234u);
+        EXPECT_EQ(now.alignment, 0u);
+    }
+    run.forked(true);
+    run.pass();
+    EXPECT_EQ(run.told().calls, 100u);
+}
+
+TEST(CallArm64, LongVectorsArePutBack)
+{
+    if (!Runner().greeting.sve)
+        GTEST_SKIP() << "this processor has none";
+    Site site = usdt("8@x0");
+    site.patch = 1; // the runner's other site
+    const CallingRun run(site);
+    uint64_t changed = 1;
+    run.runner.command('V', {});
+    run.runner.get(&changed, sizeof changed);
+    EXPECT_EQ(changed, 0u);
+    EXPECT_EQ(run.told().calls, 1u);
+}
+
+TEST(CallArm64, NoneWhereVectorsMayStream)
+{
+    Script script = parse("usdt:*:p:n {}");
+    Statement call;
+    call.kind = Statement::Kind::call;
+    script.clauses[0].actions = {call};
+    const Tables tables = lay_out(script);
+    Environment environment;
+    environment.sme = true;
+    Site site = usdt("8@x0");
+    site.patch = 0x400000;
+    site.length = 4;
+    site.clauses = {0};
+    const Site sites[] = {site};
+    const Code code = arm64::Compiler(script, tables, {}, environment).compile(sites);
+    EXPECT_EQ(text(code.refusals.at(0)),
+              "would call a function, and this processor has streaming vectors (SME), in whose use none may be called");
+}
+
+TEST(CallArm64, EntriesExitsAndFilters)
+{
+    Site entry;
+    entry.kind = Probe::Kind::entry;
+    entry.stack_bytes = 0;
+    Cpu state;
+    for (uint64_t i = 0; i < 8; ++i)
+        state.x[i] = 11 * i;
+    {
+        const CallingRun run(entry, "uprobe:*:f /arg0 == 0/");
+        run.pass(state);
+        const Told now = run.told();
+        EXPECT_EQ(now.calls, 1u);
+        EXPECT_EQ(now.hit.count, 8u);
+        for (int64_t i = 0; i < 8; ++i)
+            EXPECT_EQ(now.hit.arguments[i], 11 * i);
+        state.x[0] = 1;
+        run.pass(state);
+        EXPECT_EQ(run.told().calls, 1u);
+    }
+    Site exit;
+    exit.kind = Probe::Kind::exit;
+    exit.result = FASTSDT_RESULT_REGISTER;
+    const CallingRun run(exit, "uretprobe:*:f");
+    run.pass(state);
+    EXPECT_EQ(run.told().hit.count, 1u);
+    EXPECT_EQ(run.told().hit.arguments[0], 1);
 }
 
 TEST(StubArm64, TheSiteIsABranchToTheStub)

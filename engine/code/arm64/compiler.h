@@ -120,7 +120,10 @@ private:
     void keep_extreme(const Map& map, Word word) override;
     void count_in_histogram(Word first_bucket) override;
     void count_in_steps(const Map& map, Word first_bucket) override;
-    void call_function(const Statement& statement) override;
+
+    // ---- code/arm64/call.cpp
+    void call_compiled(const Statement& statement) override;
+    void keep_quadwords(bool back);
 
     // ---- code/arm64/stubs.cpp
     Patch patch(const Site& site, uint64_t stub) const override;

@@ -119,9 +119,7 @@ private:
     void count_in_steps(const Map& map, Word first_bucket) override;
 
     // ---- code/x86/call.cpp
-    void call_function(const Statement& statement) override;
-    uint64_t fill_hit(size_t count);
-    bool fill_argument(size_t index);
+    void call_compiled(const Statement& statement) override;
 
     // ---- code/x86/stubs.cpp
     Patch patch(const Site& site, uint64_t stub) const override;
