@@ -90,6 +90,8 @@ bool Session::wants_calls() const
         || uses(script_, Value::gid) || reads_memory(script_)
         || (uses(script_, Value::tid) && !environment_.tid_offset_told))
         return true;
+    if (!environment_.rdtscp && (uses(script_, Value::cpu) || uses(script_, Value::node)))
+        return true;
     if (options_.follow && uses(script_, Value::pid)) // a child's
         return true;
     const bool arguments = uses(script_, Value::arg) || calls_functions(script_);
@@ -268,7 +270,6 @@ bool kernel_can(State state)
     case State::overlaps:
     case State::not_guarded:
     case State::no_stacks:
-    case State::no_processor:
     case State::only_in_kernel:
     case State::handles_faults:
     case State::other_architecture: return true;

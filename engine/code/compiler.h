@@ -37,19 +37,16 @@ protected:
         Label update, assign, add, remove, load, direct, has;
     };
     struct Routines {
-        Label acquire, claim, text, word, tid, comm, ring, stack, unwound_stack, unwind, uid, gid;
+        Label acquire, claim, text, word, tid, comm, ring, stack, unwound_stack, unwind, uid, gid, processor, node;
         std::vector<MapRoutines> maps;
     };
-    virtual bool unwinds() const = 0; ///< has what follows
-    virtual void unwind_routine() = 0;
     using Visit = std::function<void()>;
-    /// walk_frames() by tables. What Role::place begins with is on top of the stack
-    virtual void walk_rows(const Visit& visit) = 0;
     /// Where a walk begins: the program's stack pointer, frame pointer, and so on, as stack_routine() has them.
     virtual void begin_stack(bool by_rows) = 0;
     /// The address that is the thread pointer, of memory that is there
     virtual void control_block(Role to, Label none) = 0;
-    virtual size_t return_address() const = 0; ///< bytes of the stack that a call of a routine takes
+    virtual size_t return_address() const = 0;                   ///< bytes of the stack that a call of a routine takes
+    bool pushes_return() const { return return_address() != 0; } ///< a call does, of the program too
     /// The thread's number is not where routines take it from: to Role::second and Role::block as acquire_routine() has them.
     virtual void ask_for_thread() {}
     /// Behind begin(), the key is Role::result. To Role::kept: the key. Keeps what a stub does not save for it.
@@ -89,8 +86,9 @@ protected:
     virtual void register_value(unsigned number, Role to) = 0; ///< at the site: Value::reg
     virtual void load_from_g(uint32_t offset, Role to) = 0;    ///< the word so far into Go's g
     virtual void program_stack(Role to) = 0;                   ///< at the site
-    virtual void processor(bool node) = 0; ///< its number, or its node's: to Role::result; throws Refusal
-    virtual void nanoseconds() = 0;        ///< to Role::result
+    /// Its number, or its node's: to Role::result. False: no instruction tells, and the kernel has to.
+    virtual bool processor(bool node) = 0;
+    virtual void nanoseconds() = 0; ///< to Role::result
     /// Stores the number. A thread that sees it also sees all that was stored before it.
     virtual void publish(Word to, int32_t number) = 0;
     virtual void load_frame(Role to, size_t offset) = 0;
@@ -121,7 +119,8 @@ protected:
     virtual void keep_extreme(const Map& map, Word word) = 0;
     virtual void count_in_histogram(Word first_bucket) = 0;
     virtual void count_in_steps(const Map& map, Word first_bucket) = 0;
-    virtual void call_function(const Statement& statement) = 0;
+    /// Role::stack is as in all of the stub, and the frame has the Hit. May change what a compiled function may.
+    virtual void call_compiled(const Statement& statement) = 0;
 
     // ---- compiler.cpp
     void stub(std::span<const Site* const> sites, size_t& number);
@@ -155,6 +154,7 @@ protected:
     void end_text(Label read);
     void word_routine();
     void number_routine(Label routine, SystemCall what);
+    void processor_routine(Label routine, bool node);
     void comm_routine();
 
     // ---- stacks.cpp
@@ -166,6 +166,18 @@ protected:
     void unless_readable(Role address, Label outside);
     void walk_frames(const Visit& visit);
     void count_cut(bool by_rows);
+    void push_innermost();
+    void pop_innermost();
+
+    // ---- unwinding.cpp
+    void walk_rows(const Visit& visit);
+    void unwind_routine();
+    void find_row(Label unknown);
+    void find_cfa(Label signal, Label outermost, Label unknown);
+    void pushed_return(Label unknown);
+    void linked_return(Label unknown);
+    void interrupted(Label unknown);
+    void unless_on_stack(Role address, Label outside);
 
     // ---- entries.cpp
     Word key_word(size_t index) const { return {Role::stack, keys_ + 8 * index}; }
@@ -200,6 +212,7 @@ protected:
 
     // ---- operations.cpp
     void process_id(); ///< to Role::result; 0: not known
+    void ask_for_number(std::string_view name, Label routine);
     /// What is at the address Role::result, up to 8 bytes: to Role::result, or jumps to unread_. Nothing there is 0.
     void read_memory(size_t bytes, bool is_signed);
     void unary(Operator op);                             ///< of Role::result: negate, bit_not
@@ -262,6 +275,11 @@ protected:
     void perform(const ir::Jump& op);
     void perform(const ir::Branch& op);
     void perform(const ir::Turn& op);
+
+    // ---- call.cpp
+    void call_function(const Statement& statement);
+    void fill_hit(size_t count);
+    bool fill_argument(size_t index);
 
     // ---- updates.cpp
     void perform(const ir::Update& op);

@@ -73,6 +73,7 @@ struct Environment {
     bool rdtscp = false;  ///< x86-64: the processor tells its number
     /// Runtime address of a symbol of the site's file. Empty: none is looked up
     std::function<std::optional<uint64_t>(const Site& site, const std::string& name)> symbol;
+    bool sme = false; ///< arm64, HWCAP2_SME: a program may be in streaming mode, in which no function may be called
     bool sve = false; ///< arm64, HWCAP_SVE: system calls may clear vector registers beyond their first 16 bytes
 };
 

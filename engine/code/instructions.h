@@ -30,6 +30,7 @@ enum class Role : uint8_t {
     first_frame,
     stack_pointer,
     highest,
+    link,  ///< arm64: the link register of the call that a walk by tables has come to; 0: not known
     stack, ///< the stub's own stack pointer: only as the base of a Word
     none,
 };
@@ -55,7 +56,7 @@ enum class Is : uint8_t { equal, unlike, below, not_below, above, not_above, les
 /// The right operand of an instruction.
 using Right = std::variant<Role, int64_t, Word>;
 
-enum class SystemCall : uint8_t { getpid, gettid, getuid, getgid, prctl, process_vm_readv };
+enum class SystemCall : uint8_t { getpid, gettid, getuid, getgid, getcpu, prctl, process_vm_readv };
 
 /// What a system call gets: a register's value, a number, a word from memory, or an address.
 struct AddressOf {
@@ -97,6 +98,8 @@ protected:
     virtual void jump(Label to) = 0;
     virtual void jump_if(Is condition, Role a, const Right& b, Label to) = 0;
     virtual void jump_if_zero(Role role, Label to, bool zero = true) = 0; ///< `zero` false: if not zero
+    virtual void move_if(Is condition, Role a, const Right& b, Role to,
+                         Role from) = 0; ///< not by a jump; below to not_above; a word's size counts
     virtual void jump_if_zero(Word word, Label to, bool zero = true) = 0;
     virtual void jump_if_bits(Role role, int64_t mask, Label to) = 0; ///< if any of the mask's is set
     virtual void count_down(Role counter, Label to,
@@ -118,6 +121,7 @@ protected:
     // Routines: what stubs call. A stub saves what routine_changes says, for all but those that save for themselves.
     virtual void begin_routine(Label routine) = 0; ///< aligned, as a target of calls
     virtual void return_from_routine() = 0;
+    virtual void call_from_routine(Label routine) = 0; ///< another one
     /// On the stack. `hidden`: also what the instructions of this class change besides the registers that are named.
     /// Returns how many bytes that takes.
     virtual size_t push(std::initializer_list<Role> roles, bool hidden = false) = 0;

@@ -18,6 +18,11 @@ namespace fastsdt::engine {
 /// Bytes of the smallest pages that any kernel has: what text is mapped and made writable by.
 inline constexpr uint64_t smallest_page = 4096;
 
+/// The kernel's signal frame, from the stack pointer behind the handler: offsets of registers.
+struct SignalFrame {
+    size_t frame_pointer = 0, link = 0, stack_pointer = 0, place = 0;
+};
+
 struct Machine {
     Arch arch = Arch::unknown;
     int elf = 0;            ///< FASTSDT_MACHINE_*
@@ -31,6 +36,7 @@ struct Machine {
     uint64_t highest = 0;   ///< from here on nothing is mapped by programs
     uint64_t most_stub = 0; ///< bytes that a jump within a stub may span
     uint64_t most_code = 0; ///< bytes of stubs in one arena: far less than half of the reach, so that there is a place
+    SignalFrame signal_frame{};
 };
 
 /// x86-64: int3, the kernel's or a debugger's.
@@ -49,19 +55,24 @@ inline constexpr Machine machine_x86_64{.arch = Arch::x86_64,
                                         .page = 4096,
                                         .highest = (uint64_t{1} << 47) - 4096, // four levels of page tables
                                         .most_stub = uint64_t{1} << 30,
-                                        .most_code = uint64_t{64} << 20};
-inline constexpr Machine machine_arm64{.arch = Arch::arm64,
-                                       .elf = FASTSDT_MACHINE_ARM64,
-                                       .layout = FASTSDT_LAYOUT_NOP,
-                                       .nop = "nop",
-                                       .length = 4,
-                                       .exchanged = 4,
-                                       .moved_jump = 4,
-                                       .reach = (uint64_t{1} << 27) - (1 << 20),
-                                       .page = 65536,
-                                       .highest = (uint64_t{1} << 48) - 65536,
-                                       .most_stub = (uint64_t{1} << 20) - 4096,
-                                       .most_code = uint64_t{16} << 20};
+                                        .most_code = uint64_t{64} << 20,
+                                        // uc_mcontext of struct ucontext, arch/x86/include/uapi/asm/sigcontext.h
+                                        .signal_frame = {.frame_pointer = 0x78, .stack_pointer = 0xa0, .place = 0xa8}};
+inline constexpr Machine machine_arm64{
+    .arch = Arch::arm64,
+    .elf = FASTSDT_MACHINE_ARM64,
+    .layout = FASTSDT_LAYOUT_NOP,
+    .nop = "nop",
+    .length = 4,
+    .exchanged = 4,
+    .moved_jump = 4,
+    .reach = (uint64_t{1} << 27) - (1 << 20),
+    .page = 65536,
+    .highest = (uint64_t{1} << 48) - 65536,
+    .most_stub = (uint64_t{1} << 20) - 4096,
+    .most_code = uint64_t{16} << 20,
+    // The same behind a siginfo_t, arch/arm64/include/uapi/asm/sigcontext.h and ucontext.h
+    .signal_frame = {.frame_pointer = 544, .link = 552, .stack_pointer = 560, .place = 568}};
 
 /// This build's machine: only a tracer of the same architecture can arm a process.
 #if defined(__aarch64__)

@@ -319,7 +319,10 @@ void Compiler::perform(const ir::Ask& op)
     case Value::nsecs: read_clock(); break;
     case Value::random: random_number(); break;
     case Value::cpu:
-    case Value::node: processor(op.what == Value::node); break;
+    case Value::node:
+        if (const bool node = op.what == Value::node; !processor(node))
+            ask_for_number(node ? "numaid" : "cpu", node ? routines_.node : routines_.processor);
+        break;
     case Value::tid:
         if (!environment_.tid_offset && site_->go_thread) {
             go_thread_id();
@@ -342,9 +345,10 @@ void Compiler::perform(const ir::Ask& op)
         break;
     case Value::uid:
     case Value::gid:
-        want_system_calls(op.what == Value::uid ? "uid, which takes a system call" : "gid, which takes a system call");
-        call_routine(op.what == Value::uid ? routines_.uid : routines_.gid);
-        jump_if_zero(Role::second, unread_);
+        if (op.what == Value::uid)
+            ask_for_number("uid", routines_.uid);
+        else
+            ask_for_number("gid", routines_.gid);
         break;
     case Value::probe:
     case Value::function:
@@ -371,6 +375,14 @@ void Compiler::perform(const ir::Ask& op)
     case Value::symbol: throw std::logic_error("no number that a stub asks for");
     }
     keep(op.to);
+}
+
+// The kernel's answer to one of number_routine() and its like: to Role::result.
+void Compiler::ask_for_number(std::string_view name, Label routine)
+{
+    want_system_calls(std::string(name) + ", which takes a system call");
+    call_routine(routine);
+    jump_if_zero(Role::second, unread_);
 }
 
 // A static Go program has no C library that keeps it. Only its first thread may have none yet: its id is the process's.

@@ -278,6 +278,26 @@ void Compiler::number_routine(Label routine, SystemCall what)
     end_unread(unread, Role::second);
 }
 
+// number_routine() of the processor that the thread is on, or of its node. The kernel writes both to memory.
+void Compiler::processor_routine(Label routine, bool node)
+{
+    constexpr Word processor = {Role::stack, 0, Role::none, 1, 4}, its_node = {Role::stack, 8, Role::none, 1, 4};
+    const auto unread = label();
+    begin(routine);
+    ask_for_calls(unread);
+    push({Role::block, Role::recorded});
+    move_stack(-16);
+    system_call(SystemCall::getcpu, {AddressOf{on_stack(0)}, AddressOf{on_stack(8)}, 0});
+    load(Role::entry, node ? its_node : processor);
+    move_stack(16);
+    pop({Role::block, Role::recorded});
+    heed_filter(unread, unread);
+    move(Role::result, Role::entry);
+    constant(Role::second, 1);
+    return_from_routine();
+    end_unread(unread, Role::second);
+}
+
 // Role::entry: where string_size bytes of the thread's name go, filled up with zeros. To Role::result: 1, or 0 if the kernel may not be
 // asked: then that is counted.
 void Compiler::comm_routine()

@@ -42,6 +42,8 @@ void Compiler::routines()
     routines_.unwind = label();
     routines_.uid = label();
     routines_.gid = label();
+    routines_.processor = label();
+    routines_.node = label();
     acquire_routine();
     if (environment_.follow)
         claim_routine();
@@ -53,13 +55,17 @@ void Compiler::routines()
         number_routine(routines_.uid, SystemCall::getuid);
     if (environment_.system_calls && engine::uses(script_, Value::gid))
         number_routine(routines_.gid, SystemCall::getgid);
+    if (environment_.system_calls && engine::uses(script_, Value::cpu))
+        processor_routine(routines_.processor, false);
+    if (environment_.system_calls && engine::uses(script_, Value::node))
+        processor_routine(routines_.node, true);
     if (environment_.system_calls)
         comm_routine();
     if (tables_.ring)
         ring_routine();
     if (tables_.stacks)
         stack_routine(false);
-    if (tables_.modules && unwinds()) {
+    if (tables_.modules) {
         unwind_routine();
         stack_routine(true);
     }

@@ -82,7 +82,8 @@ std::string text(const SiteState& state, size_t sites)
     case State::too_much_stack:
         return fmt::format("want{} more than {} bytes of the stack for keys and operands", s, state.number);
     case State::too_long: return fmt::format("need{} a stub that is longer than a jump can span", s);
-    case State::no_functions: return "would call a function, which stubs for this architecture cannot";
+    case State::no_functions:
+        return "would call a function, and this processor has streaming vectors (SME), in whose use none may be called";
     case State::no_named_argument: return fmt::format("{} no argument named {}{}", has, state.detail, only);
     case State::handles_faults: return text_of_faults(state.number, one);
     case State::cannot_move:

@@ -43,14 +43,14 @@ enum class State {
     no_clock,            ///< nsecs, and the processor's counter is no clock
     too_much_stack,      ///< keys and operands take more than so many bytes of it; number: how many
     too_long,            ///< jumps within the stub would not reach
-    no_functions,        ///< a C function as handler: not on this architecture
+    no_functions,        ///< a C function as handler: not where the processor has SME
     no_named_argument,   ///< the file does not say that an argument has the name; detail: the name
     cannot_move,         ///< has no nop, and its instructions cannot give way to a jump; detail: why
     overlaps,            ///< they would give way to another probe of the script
     not_guarded,         ///< and the kernel's probes cannot be kept away from them; detail: why
-    no_stacks,           ///< ustack(dwarf): not on this architecture
+    no_stacks,           ///< no more: ustack(dwarf) is had on each architecture
     no_symbol,           ///< uaddr(): the site's file has no such symbol; detail: the name
-    no_processor,        ///< cpu, and the processor does not tell its number
+    no_processor,        ///< no more: where the processor does not tell its number, the kernel is asked
     handles_faults, ///< its instructions may raise a signal that the process handles; number: the Fault, and was_armed
     by_kernel,      ///< a uprobe of ours is there: its hits count in the kernel
     not_in_kernel,  ///< detail: why the kernel's engine cannot have it

@@ -15,7 +15,7 @@
 // return.
 //
 // ustack(dwarf) goes by tables instead, which the tracer has made of .eh_frame (process/unwinding.h): for each address of the program's
-// code they say where the caller's stack pointer and frame pointer are (code/x86/unwinding.cpp). What it reads of the stack is checked in
+// code they say where the caller's stack pointer and frame pointer are (code/unwinding.cpp). What it reads of the stack is checked in
 // the same way.
 //
 // It is walked up to three times: to hash it, to compare it with an interned one, and to write it down where there is none. So it
@@ -41,8 +41,6 @@ constexpr Role goes_on = Role::block;                                      // 1:
 
 void Compiler::stack(unsigned frames, bool by_rows)
 {
-    if (by_rows && !unwinds())
-        throw Refusal({State::no_stacks});
     begin_stack(by_rows);
     constant(Role::table, frames);
     call_routine(by_rows ? routines_.unwound_stack : routines_.stack);
@@ -163,9 +161,31 @@ void Compiler::count_cut(bool by_rows)
     bind(whole);
 }
 
+// What each walk by tables begins with: walk_rows().
+void Compiler::push_innermost()
+{
+    if (pushes_return()) {
+        push({Role::index});
+    } else {
+        push({Role::link});
+        push({Role::index, Role::seen});
+    }
+}
+
+void Compiler::pop_innermost()
+{
+    if (pushes_return()) {
+        pop({Role::index});
+    } else {
+        pop({Role::index, Role::seen});
+        pop({Role::link});
+    }
+}
+
 // Role::result: the first address, Role::index: the second one, or 0; Role::table: how many at most, and that is not 0; Role::second,
 // Role::entry: the program's stack and frame pointer. With tables Role::index is an address in the innermost call, for which they have a
-// row. To Role::result: the interned stack, or 0 if there is no room for it, which is counted.
+// row, and where calls push no return address, Role::seen is the link register there. To Role::result: the interned stack, or 0 if there is no room
+// for it, which is counted.
 void Compiler::stack_routine(bool by_rows)
 {
     const auto walk_stack = [&](const Visit& visit) { by_rows ? walk_rows(visit) : walk_frames(visit); };
@@ -178,7 +198,7 @@ void Compiler::stack_routine(bool by_rows)
     begin(by_rows ? routines_.unwound_stack : routines_.stack);
     push(saved);
     if (by_rows)
-        push({Role::index}); // for each walk
+        push_innermost();
     else
         move(Role::place, Role::index);
     move(Role::innermost, Role::result);
@@ -242,7 +262,7 @@ void Compiler::stack_routine(bool by_rows)
     move(Role::result, stack);
     bind(leave);
     if (by_rows)
-        pop({Role::index});
+        pop_innermost();
     pop(saved);
     return_from_routine();
 }

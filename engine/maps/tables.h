@@ -143,7 +143,13 @@ struct UnwindRow {
     };
     /// Where the caller's frame pointer is: so many words below the CFA, or
     static constexpr uint8_t unchanged = 0, at_own = 255; ///< at_own: where the frame pointer points
-    uint32_t start = 0;                                   ///< from the module's base
+    /// arm64, where a call leaves its return address in a register: the bits of `rule` above the rule's say where it is. beside: in the word
+    /// above the caller's frame pointer; alone: at `saved`, and the frame pointer is unchanged.
+    static constexpr int bits_of_rule = 3;
+    static constexpr uint8_t places_of_return = 3, in_link = 0, beside = 1, alone = 2;
+    /// With that bit `saved` is a number of words up from the register that the CFA counts from, and one more.
+    static constexpr uint8_t counts_from_base = 4;
+    uint32_t start = 0; ///< from the module's base
     Rule rule = unknown;
     uint8_t saved = unchanged;
     int16_t offset = 0; ///< in words

@@ -166,6 +166,7 @@ const char* name_of(long number)
     case SYS_gettid: return "gettid";
     case SYS_getuid: return "getuid";
     case SYS_getgid: return "getgid";
+    case SYS_getcpu: return "getcpu";
     case SYS_prctl: return "prctl";
     case SYS_futex: return "futex";
     case SYS_clock_gettime: return "clock_gettime";

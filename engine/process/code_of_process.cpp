@@ -8,9 +8,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <elf.h>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <sys/stat.h>
 #include <tuple>
 
@@ -18,6 +21,58 @@ namespace fastsdt::engine {
 namespace {
 
 constexpr int64_t word = 8;
+
+UnwindRow::Rule rule_of(Cfa::Base base)
+{
+    switch (base) {
+    case Cfa::stack_pointer: return UnwindRow::stack_pointer;
+    case Cfa::frame_pointer: return UnwindRow::frame_pointer;
+    case Cfa::at_frame_pointer: return UnwindRow::at_frame_pointer;
+    case Cfa::unknown:
+    case Cfa::other: break;
+    }
+    return UnwindRow::unknown;
+}
+
+/// What a row says of saved registers: UnwindRow::saved, and what is above the bits of its rule. Empty: not what a row can say.
+struct Saved {
+    uint8_t saved = UnwindRow::unchanged, how = 0;
+};
+
+std::optional<Saved> saved_where_calls_push(const Row& row)
+{
+    const int64_t below = -row.offset / word;
+    if (row.return_address != Row::at_cfa || row.return_offset != -word)
+        return {};
+    switch (row.frame_pointer) {
+    case Row::unchanged: return Saved{};
+    case Row::at_cfa:
+        if (row.offset % word != 0 || below <= 0 || below >= UnwindRow::at_own)
+            return {};
+        return Saved{uint8_t(below)};
+    case Row::at_frame_pointer: return row.offset == 0 ? std::optional(Saved{UnwindRow::at_own}) : std::nullopt;
+    case Row::lost: break;
+    }
+    return {};
+}
+
+// gcc's frames have these two at their lower end, clang's at the upper one: so one of the numbers is small.
+std::optional<Saved> saved_where_calls_link(const Row& row)
+{
+    if (row.return_address == Row::unchanged)
+        return row.frame_pointer == Row::unchanged ? std::optional(Saved{}) : std::nullopt;
+    const bool alone = row.frame_pointer == Row::unchanged;
+    const int64_t at = alone ? row.return_offset : row.offset, below = -at / word, above = (row.cfa.offset + at) / word;
+    if (row.return_address != Row::at_cfa || at % word != 0
+        || (!alone && (row.frame_pointer != Row::at_cfa || row.return_offset != at + word)))
+        return {};
+    const uint8_t how = alone ? UnwindRow::alone : UnwindRow::beside;
+    if (below > 0 && below <= UINT8_MAX)
+        return Saved{uint8_t(below), how};
+    if (above >= 0 && above < UINT8_MAX && row.cfa.base != Cfa::at_frame_pointer)
+        return Saved{uint8_t(above + 1), uint8_t(how | UnwindRow::counts_from_base)};
+    return {};
+}
 
 UnwindRow row_of(const Frame& frame, const Row& row, uint64_t start)
 {
@@ -30,31 +85,13 @@ UnwindRow row_of(const Frame& frame, const Row& row, uint64_t start)
         made.rule = UnwindRow::outermost;
         return made;
     }
-    const int64_t words = row.cfa.offset / word, below = -row.offset / word;
-    const auto fits = [](int64_t number) { return number % word == 0; };
-    if (!row.usual_return || !fits(row.cfa.offset) || words != int16_t(words))
+    const int64_t words = row.cfa.offset / word;
+    const auto saved = own_arch == Arch::arm64 ? saved_where_calls_link(row) : saved_where_calls_push(row);
+    const UnwindRow::Rule rule = rule_of(row.cfa.base);
+    if (!saved || rule == UnwindRow::unknown || row.cfa.offset % word != 0 || words != int16_t(words))
         return made;
-    switch (row.frame_pointer) {
-    case Row::unchanged: break;
-    case Row::at_cfa:
-        if (!fits(row.offset) || below <= 0 || below >= UnwindRow::at_own)
-            return made;
-        made.saved = uint8_t(below);
-        break;
-    case Row::at_frame_pointer:
-        if (row.offset != 0)
-            return made;
-        made.saved = UnwindRow::at_own;
-        break;
-    case Row::lost: return made;
-    }
-    switch (row.cfa.base) {
-    case Cfa::stack_pointer: made.rule = UnwindRow::stack_pointer; break;
-    case Cfa::frame_pointer: made.rule = UnwindRow::frame_pointer; break;
-    case Cfa::at_frame_pointer: made.rule = UnwindRow::at_frame_pointer; break;
-    case Cfa::unknown:
-    case Cfa::other: return made;
-    }
+    made.rule = UnwindRow::Rule(rule | saved->how << UnwindRow::bits_of_rule);
+    made.saved = saved->saved;
     made.offset = int16_t(words);
     return made;
 }
@@ -91,6 +128,22 @@ std::vector<UnwindRow> rows_of(const Frames& frames, const Segment& segment, uin
     if (!rows.empty())
         add(without_frame(reached, start + segment.size));
     return rows;
+}
+
+// The kernel's own code, by which a handler of arm64 returns: mov x8, #139; svc #0. Its .eh_frame says nothing of it since Linux 5.8, so that
+// unwinders look for these instructions. The address in the link register is the first one's, and the call's is before that.
+std::vector<UnwindRow> rows_of_vdso(std::span<const std::byte> code)
+{
+    constexpr std::array instructions{0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4};
+    constexpr size_t instruction = 4;
+    const auto found = std::search(code.begin(), code.end(), instructions.begin(), instructions.end(),
+                                   [](std::byte a, int b) { return a == std::byte(b); });
+    const auto at = size_t(found - code.begin());
+    if (found == code.end() || at < instruction || at % instruction != 0)
+        return {};
+    return {UnwindRow{.start = 0, .rule = UnwindRow::unknown},
+            UnwindRow{.start = uint32_t(at - instruction), .rule = UnwindRow::signal},
+            UnwindRow{.start = uint32_t(at + instructions.size()), .rule = UnwindRow::unknown}};
 }
 
 CodeOfProcess::Mark mark_of(const Image& image)
@@ -148,8 +201,23 @@ CodeOfProcess::CodeOfFile CodeOfProcess::read(const Descriptor& file)
     return pieces;
 }
 
+CodeOfProcess::Piece CodeOfProcess::code_of_vdso(const Mapping& mapping)
+{
+    const auto [found, fresh] = files_.try_emplace(mapping.name);
+    if (fresh) {
+        const uint64_t size = mapping.end - mapping.start;
+        found->second = std::make_shared<const std::vector<FileCode>>(
+            1, FileCode{mapping.offset, size, rows_of_vdso(view_.read(mapping.start, size)), {}});
+    }
+    return {found->second, &found->second->front()};
+}
+
 CodeOfProcess::Piece CodeOfProcess::code_of(const Mapping& mapping)
 {
+    if (mapping.name == "[vdso]" && own_arch == Arch::arm64)
+        return code_of_vdso(mapping);
+    if (!mapping.inode)
+        return {};
     const auto [found, fresh] = files_.try_emplace(fmt::format("{} {}", mapping.device, mapping.inode));
     if (fresh)
         found->second = read(view_.file(mapping));
@@ -165,7 +233,7 @@ std::vector<CodeOfProcess::Module> CodeOfProcess::modules()
 {
     std::vector<Module> modules;
     for (const Mapping& mapping : view_.mappings()) {
-        if (!mapping.executable || !mapping.inode)
+        if (!mapping.executable)
             continue;
         const Piece code = code_of(mapping);
         if (!code || code->rows.empty())

@@ -48,6 +48,7 @@ private:
     using CodeOfFile = std::shared_ptr<const std::vector<FileCode>>;
     static CodeOfFile read(const Descriptor& file);
     Piece code_of(const Mapping& mapping);
+    Piece code_of_vdso(const Mapping& mapping);
 
     ProcessView& view_;
     std::map<std::string, CodeOfFile> files_; // by device and inode

@@ -195,8 +195,9 @@ void read_processor(Environment& environment)
     constexpr unsigned long atomics = 1 << 8, sve = 1 << 22, sme = 1 << 23;
     environment.atomics = first & atomics;
     environment.sve = first & sve;
+    environment.sme = second & sme;
     // A program may be in streaming mode at a site, and a system call would end that mode.
-    if (second & sme) {
+    if (environment.sme) {
         environment.no_system_calls =
             "this processor has streaming vectors (SME), and a system call would end their use";
     }

@@ -180,6 +180,7 @@ std::string Filters::obstacle()
         {SYS_gettid, {}},
         {SYS_getuid, {}},
         {SYS_getgid, {}},
+        {SYS_getcpu, {}},
         {SYS_prctl, {{PR_GET_NAME}}},
         {SYS_futex, {}},
         {SYS_clock_gettime, {}}};

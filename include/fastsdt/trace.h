@@ -179,14 +179,14 @@ typedef struct fastsdt_trace_sites fastsdt_trace_sites; /* as they were when the
 #define FASTSDT_TRACE_SITE_NO_CLOCK 29            /* wants nsecs, and the processor's counter is no clock */
 #define FASTSDT_TRACE_SITE_TOO_MUCH_STACK 30      /* wants too much of the stack for keys and operands */
 #define FASTSDT_TRACE_SITE_TOO_LONG 31            /* needs a stub that is longer than a jump can span */
-#define FASTSDT_TRACE_SITE_NO_FUNCTIONS 32        /* would call a function, which stubs for this architecture cannot */
+#define FASTSDT_TRACE_SITE_NO_FUNCTIONS 32        /* would call a function: not where the processor has SME (arm64) */
 #define FASTSDT_TRACE_SITE_NO_NAMED_ARGUMENT 33   /* has no argument named as the script wants */
 #define FASTSDT_TRACE_SITE_CANNOT_MOVE 34         /* has no nop, and its instructions cannot give way to a jump */
 #define FASTSDT_TRACE_SITE_OVERLAPS 35            /* its instructions would give way to another probe of the script */
 #define FASTSDT_TRACE_SITE_NOT_GUARDED 36         /* the kernel's probes cannot be kept away from its instructions */
-#define FASTSDT_TRACE_SITE_NO_STACKS 37           /* wants ustack(dwarf): not on this architecture */
+#define FASTSDT_TRACE_SITE_NO_STACKS 37           /* not any more: ustack(dwarf) is had on each architecture */
 #define FASTSDT_TRACE_SITE_NO_SYMBOL 38           /* wants uaddr() of a symbol that its file does not have */
-#define FASTSDT_TRACE_SITE_NO_PROCESSOR 39        /* wants cpu or numaid, which this processor does not tell */
+#define FASTSDT_TRACE_SITE_NO_PROCESSOR 39        /* not any more: the kernel is asked for cpu and numaid */
 #define FASTSDT_TRACE_SITE_HANDLES_FAULTS 40      /* accesses memory, and the process handles SIGSEGV */
 #define FASTSDT_TRACE_SITE_NO_GOROUTINE 43        /* wants goid, and is no function of a Go program */
 #define FASTSDT_TRACE_SITE_ONLY_IN_KERNEL 44      /* wants cgroup or signal(), which only the kernel's engine has */

@@ -268,7 +268,7 @@ struct Rows::Step {
         if (reg == rows.cie_.rules->frame_pointer)
             rows.now_.frame_pointer = how, rows.now_.offset = offset;
         if (reg == rows.cie_.rules->return_address)
-            rows.now_.usual_return = how == Row::at_cfa && offset == -rows.cie_.rules->pushed;
+            rows.now_.return_address = how, rows.now_.return_offset = offset;
     }
 
     void as_first(uint64_t reg)
@@ -276,7 +276,8 @@ struct Rows::Step {
         if (reg == rows.cie_.rules->frame_pointer)
             rows.now_.frame_pointer = rows.cie_.first.frame_pointer, rows.now_.offset = rows.cie_.first.offset;
         if (reg == rows.cie_.rules->return_address)
-            rows.now_.usual_return = rows.cie_.first.usual_return, rows.now_.outermost = rows.cie_.first.outermost;
+            rows.now_.return_address = rows.cie_.first.return_address,
+            rows.now_.return_offset = rows.cie_.first.return_offset, rows.now_.outermost = rows.cie_.first.outermost;
     }
 
     int64_t factored(uint64_t number) const { return int64_t(number * uint64_t(rows.cie_.data_factor)); }

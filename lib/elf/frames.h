@@ -34,8 +34,9 @@ struct Row {
         lost,             ///< elsewhere, or nowhere
     } frame_pointer = unchanged;
     int64_t offset = 0;
-    bool usual_return = true; ///< the return address is below the CFA
-    bool outermost = false;   ///< there is no caller
+    Saved return_address = unchanged; ///< the same; unchanged: arm64, it is in its register
+    int64_t return_offset = 0;
+    bool outermost = false; ///< there is no caller
 };
 
 /// What DWARF's numbers of registers mean on an architecture, and what a call puts on the stack.

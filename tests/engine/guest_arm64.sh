@@ -5,6 +5,7 @@
 # executed there. fastsdt-trace traces the examples; the expected figures follow from what these do. test.sh --all has more of each.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/kernel/guest.sh"
+. "$FASTSDT_SOURCE/tests/engine/unwound.sh"
 need qemu-system-aarch64 cpio gzip apt-get dpkg-deb dpkg-query cmake ninja pkg-config aarch64-linux-gnu-gcc aarch64-linux-gnu-g++
 cache=${FASTSDT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/fastsdt}
 [ -x "$FASTSDT_BUILD/bin/engine_stubs_arm64" ] || skip "this build has no stubs for arm64 (libvixl-dev)"
@@ -140,6 +141,15 @@ int main(void)
 }
 END
 cross -pthread -fno-omit-frame-pointer -mbranch-protection=standard deep.c -o guest/bin/deep
+# What executes programs in many ways, and what it executes.
+ways_to_execute="vfork spawn thread fails watch"
+mkdir guest/executes
+cross -pthread "$FASTSDT_SOURCE/tests/engine/executes.c" -o guest/executes/app
+cp guest/executes/app guest/executes/tool
+# Without frame pointers, with signed return addresses, and with its C library in it.
+cross $UNWOUND_OPTIONS "$FASTSDT_SOURCE/tests/engine/unwound.c" -o guest/bin/unwound
+cross $UNWOUND_OPTIONS -mbranch-protection=standard "$FASTSDT_SOURCE/tests/engine/unwound.c" -o guest/bin/unwound-signed
+cross $UNWOUND_OPTIONS -static "$FASTSDT_SOURCE/tests/engine/unwound.c" -o guest/bin/unwound-static 2>/dev/null
 cross_cxx -std=c++20 -pthread "$FASTSDT_SOURCE/tests/engine/ways.cpp" -o guest/bin/ways
 aarch64-linux-gnu-strip guest/bin/engine_*_test guest/bin/engine_stubs_arm64 guest/bin/fastsdt-trace
 # Libraries, with what they need themselves.
@@ -170,11 +180,16 @@ entry)
     ;;
 deep)
     fastsdt-trace --engine user -e 'usdt:./deep:deep:hit { @hit[ustack(3)] = count(); } uprobe:./deep:middle { @in[ustack(2)] = count(); } uretprobe:./deep:middle { @out[ustack(1)] = count(); }' -- ./deep ;;
+executes)
+    cd /executes
+    fastsdt-trace --engine user -e 'usdt:*:app:tick { @ = count(); }' -- ./tool $2 ;;
+unwound*)
+    fastsdt-trace --engine user --folded -e "usdt:./$1:app:hit { @[ustack(dwarf)] = count(); } uretprobe:./$1:plain { @out[ustack(dwarf, 1)] = count(); }" -- ./$1 $2 $3 ;;
 latency) fastsdt-trace latency --engine user ./entry:chain -- ./entry 1000 ;;
 *)
     # A static program's tid takes a system call, which it has to be allowed.
     case $1 in static*) option=--read-memory ;; *) option= ;; esac
-    fastsdt-trace --engine user $option -e "usdt:./$1:shop:order /arg2 > 1000/ { @[arg0 % 3] = sum(arg0); @cents = hist(arg2); @n = count(); @who[str(arg1)] = count(); @t[tid] = max(nsecs); }" -- ./$1 2000
+    fastsdt-trace --engine user $option -e "usdt:./$1:shop:order /arg2 > 1000/ { @[arg0 % 3] = sum(arg0); @cents = hist(arg2); @n = count(); @who[str(arg1)] = count(); @t[tid] = max(nsecs); @at[cpu, numaid] = count(); }" -- ./$1 2000
     ;;
 esac
 END
@@ -264,8 +279,11 @@ touch guest/empty
     echo "ways /empty /bin/sh /move.sh ways ways"
     for test in $tests; do echo "$test /empty /bin/engine_${test}_test"; done
     echo "stubs /empty /bin/engine_stubs_arm64$stubs"
-    echo "api /empty /bin/api maps"
+    for way in maps function busy; do echo "api-$way /empty /bin/api $way"; done
     for program in app static static-pie attach deep; do echo "$program /empty /bin/sh /trace.sh $program"; done
+    for way in $ways_to_execute; do echo "executes-$way /empty /bin/sh /trace.sh executes $way"; done
+    for program in unwound unwound-signed unwound-static; do echo "$program /empty /bin/sh /trace.sh $program"; done
+    echo "unwound-threads /empty /bin/sh /trace.sh unwound threads 50"
     [ ! -e guest/bin/entry ] || printf '%s /empty /bin/sh /trace.sh %s\n' entry entry latency latency
 } >guest/commands
 sed -i 's|/bin/engine_stress_test|/bin/env FASTSDT_TOGGLES=20000 &|; s|/bin/engine_stubs_arm64|/bin/env FASTSDT_RUNNER=/bin/runner FASTSDT_CODE=/tmp &|' guest/commands
@@ -285,9 +303,10 @@ done
 sum=(0 0 0)
 for ((id = 751; id <= 2000; ++id)); do sum[id % 3]=$((sum[id % 3] + id)); done
 for program in app static static-pie; do
-    expect "$program" "$(lines $program | grep -E '^(@\[|@n|@who|sites|exit)')" "@[0]: ${sum[0]}
+    expect "$program" "$(lines $program | grep -E '^(@\[|@n|@who|@at|sites|exit)')" "@[0]: ${sum[0]}
 @[1]: ${sum[1]}
 @[2]: ${sum[2]}
+@at[0, 0]: 1250
 @n: 1250
 @who[coffee]: 625
 @who[tea]: 625
@@ -305,6 +324,22 @@ lines attach | matches -x 'sites 2 of 2 armed; dropped 0' || fail "attach: $(lin
 stacks=$(lines deep | sed -E 's/^ +//; s/\+[0-9]+$//' | tr '\n' ' ')
 for stack in '@hit\[ leaf outer main \]: 300' '@hit\[ leaf outer [^ ]+ \]: 200' '@in\[ middle outer \]: 500' '@out\[ outer \]: 500' 'sites ([0-9]+) of \1 armed; dropped 0'; do
     matches -E " $stack " <<<" $stacks " || fail "stacks: $stack: $stacks"
+done
+
+# By tables, as on x86-64. A function is left with its caller's frame.
+for program in unwound unwound-signed unwound-static unwound-threads; do
+    lines $program >out
+    from=main count=1
+    [ $program != unwound-threads ] || from=once count=50
+    expect "$program" "$(folded | grep ';leaf ')" "$(each $from $count)"
+    expect "$program: the last line" "$(grep '^sites' out | sed -E 's/^sites ([0-9]+) of \1 /all /')" "all armed; dropped 0"
+    expect "$program: exits" "$(sed -nE 's/^(@out;)?(aligned|all|compare|deep|handler|large|variable) ([0-9]+)$/\2 \3/p' out | sort)" "$(for caller in aligned all compare deep handler large variable; do echo "$caller $count"; done)"
+done
+
+# As executes.sh has it: no hit of the program is missed, nine and its constructor's.
+for way in $ways_to_execute; do
+    expect "executes: $way" "$(lines "executes-$way" | grep -vE '^sites ([0-9]+) of \1 armed; dropped 0(; processes [0-9]+)?$' | grep .)" \
+        "$(case $way in fails) echo "-1, errno 2" ;; watch) echo "0 stops, status 0" ;; esac; echo "@: 10"; echo "exit 0")"
 done
 
 # Moved: as unmodified.sh has it for 600 turns, half of which throw.
@@ -348,11 +383,18 @@ sites
 exit 0"
 
 # A program that traces itself: 8 threads, 20,000 orders each: shop thread % 4, items i % 1000.
-expect "api" "$(lines api | grep -E '^(@n|@sum|@min|@max|exit)')" "$(for shop in 0 1 2 3; do echo "@n 1 [$shop] 40000 40000 40000"; done)
+expect "api" "$(lines api-maps | grep -E '^(@n|@sum|@min|@max|exit)')" "$(for shop in 0 1 2 3; do echo "@n 1 [$shop] 40000 40000 40000"; done)
 @sum 2 $((160 * 999 * 1000 / 2)) $((160 * 999 * 1000 / 2)) 160000
 @min 3 0 0 160000
 @max 4 999 999 160000
 exit 0"
+
+# It has its own function called for each order with 500 items and more, and for a thousand of one more: api.sh.
+each=20000
+expect "api: functions" "$(lines api-function)" "$each $each $each $((each + 1000)) sum $((160 * (500 + 999) * 500 / 2 + 1000 * 500)) dropped $((4 * each + 1000))
+$each
+exit 0"
+matches -x 'exit 0' <<<"$(lines api-busy)" || fail "api: $(lines api-busy)"
 
 [ -n "$plugin" ] || exit 0
 results=0

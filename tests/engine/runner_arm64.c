@@ -6,7 +6,7 @@
 //     M address size    maps memory that may be executed
 //     W address size bytes
 //     R address size    -> bytes
-//     P state           one pass -> state
+//     P state           one pass -> state; `unused` is 0 if the floating-point status and control are as before
 //     N times state     passes -> state
 //     T threads times   threads that pass, with x0 from 0 to 15 -> their ids
 //     V                 one pass of wide_site with full SVE registers -> 1 if one of them has changed, else 0
@@ -38,7 +38,7 @@ _Static_assert(offsetof(struct state, sp) == 248 && offsetof(struct state, flags
                    && offsetof(struct state, stack) == 264 && offsetof(struct state, v) == 400,
                "the assembly has these");
 struct greeting {
-    uint64_t site, wide_site, pid, tid_offset, atomics, sve, copies;
+    uint64_t site, wide_site, pid, tid_offset, atomics, sve, copies, function;
 };
 extern void own_site_pass(struct state*);
 extern uint64_t own_wide_pass(const void*);
@@ -165,6 +165,63 @@ static void* at(uint64_t address)
     return (void*)(uintptr_t)address;
 }
 
+// What a stub calls: tells what it got, and changes all that the ABI lets a function change, and the control word.
+struct told {
+    uint64_t calls, hit[16], frame[2], alignment;
+};
+
+static uint64_t has_sve;
+
+static void wreck(void)
+{
+    __asm__ volatile("mov x0, #0xdead\n"
+                     ".irp i, 1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18\n mov x\\i, x0\n .endr\n"
+                     ".irp i, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n"
+                     " dup v\\i\\().2d, x0\n .endr\n"
+                     "mov x0, #0x1f\n msr fpsr, x0\n mov x0, #0x1000000\n msr fpcr, x0\n"
+                     "cmp x0, x0\n"
+                     :
+                     :
+                     : "x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14",
+                       "x15", "x16", "x17", "x18", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10",
+                       "v11", "v12", "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24",
+                       "v25", "v26", "v27", "v28", "v29", "v30", "v31", "cc");
+    if (has_sve)
+        __asm__ volatile(
+            ".arch_extension sve\n"
+            ".irp i, 0,1,2,3,4,5,6,7,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n dup z\\i\\().d, x0\n .endr\n"
+            ".irp i, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15\n pfalse p\\i\\().b\n .endr\n"
+            "wrffr p0.b\n"
+            :
+            :
+            : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23",
+              "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31");
+}
+
+static void called(uint64_t context, const uint64_t* hit)
+{
+    struct told* const told = (struct told*)(uintptr_t)context;
+    const uint64_t* const own = __builtin_frame_address(0);
+    ++told->calls;
+    memcpy(told->hit, hit, sizeof told->hit);
+    memcpy(told->frame, (const void*)(uintptr_t)own[0], sizeof told->frame);
+    told->alignment = (uint64_t)(uintptr_t)own % 16;
+    wreck();
+}
+
+// Whether the status and the control word stay what they are.
+static int passes_with_status(struct state* state)
+{
+    const uint64_t before = 8;
+    uint64_t status, control, control_before;
+    __asm__ volatile("msr fpsr, %0" : : "r"(before));
+    __asm__ volatile("mrs %0, fpcr" : "=r"(control_before));
+    own_site_pass(state);
+    __asm__ volatile("mrs %0, fpsr\n mrs %1, fpcr" : "=r"(status), "=r"(control));
+    __asm__ volatile("msr fpcr, %0" : : "r"(control_before));
+    return status == before && control == control_before;
+}
+
 static struct greeting greet(void)
 {
     struct greeting hello = {0};
@@ -179,8 +236,9 @@ static struct greeting greet(void)
         if (word == getpid())
             hello.tid_offset = (uint64_t)(int64_t)offset;
     }
-    hello.atomics = getauxval(AT_HWCAP) >> 8 & 1; // HWCAP_ATOMICS
-    hello.sve = getauxval(AT_HWCAP) >> 22 & 1;    // HWCAP_SVE
+    hello.atomics = getauxval(AT_HWCAP) >> 8 & 1;        // HWCAP_ATOMICS
+    has_sve = hello.sve = getauxval(AT_HWCAP) >> 22 & 1; // HWCAP_SVE
+    hello.function = (uint64_t)(uintptr_t)called;
     // qemu-user 7.2 does not know this system call.
     uint64_t from = 1, to = 0;
     const struct iovec local = {&to, 8}, remote = {&from, 8};
@@ -267,7 +325,10 @@ int main(void)
         }
         case 'P':
             get(&state, sizeof state);
-            own_site_pass(&state);
+            {
+                const int same = passes_with_status(&state);
+                state.unused = !same;
+            }
             put(&state, sizeof state);
             break;
         case 'N': {

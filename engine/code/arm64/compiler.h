@@ -28,11 +28,11 @@ struct Processor {
     using Memory = arm64::Memory;
     static constexpr Reg stack = sp, returned = x0, goroutine = x28;
     static constexpr size_t red_zone = 0, of_routines = 112, // without long vectors: keep_vectors()
-        of_unwinding = 0;
+        of_unwinding = 96;
     static constexpr Reg arguments[] = {x0, x1, x2, x3, x4, x5};
     static constexpr Reg reg(Role role)
     {
-        constexpr Reg of[] = {x0, x1, x3, x4, x5, x2, x11, x6, x7, x8, x19, x20, x21, x22, x23, sp, no_register};
+        constexpr Reg of[] = {x0, x1, x3, x4, x5, x2, x11, x6, x7, x8, x19, x20, x21, x22, x23, x24, sp, no_register};
         return of[size_t(role)];
     }
 };
@@ -57,6 +57,7 @@ private:
     void jump(Label to) override;
     void jump_if(Is condition, Role a, const Right& b, Label to) override;
     void jump_if_zero(Role role, Label to, bool zero) override;
+    void move_if(Is condition, Role a, const Right& b, Role to, Role from) override;
     void jump_if_zero(Word word, Label to, bool zero) override;
     void jump_if_bits(Role role, int64_t mask, Label to) override;
     void count_down(Role counter, Label to, bool zero) override;
@@ -68,6 +69,7 @@ private:
     void exchange(Word word, Role to, bool shared, std::optional<Label> otherwise) override;
     void add_atomically(Word word, int64_t number) override;
     void return_from_routine() override;
+    void call_from_routine(Label routine) override;
     size_t push(std::initializer_list<Role> roles, bool hidden) override;
     size_t pop(std::initializer_list<Role> roles, bool hidden) override;
     void move_stack(int64_t by) override;
@@ -82,9 +84,6 @@ private:
     // ---- code/arm64/routines.cpp
     void begin_stack(bool by_rows) override;
     void control_block(Role to, Label none) override;
-    bool unwinds() const override { return false; }
-    void unwind_routine() override {}
-    void walk_rows(const Visit&) override {}
     size_t return_address() const override { return 0; } // it is in lr
     void begin_direct() override { move(Role::kept, Role::result); }
     void end_direct() override {}
@@ -98,7 +97,7 @@ private:
     void memory_argument(const ir::Argument& argument) override;
     void thread_id(Role to) override;
     void register_value(unsigned number, Role to) override;
-    void processor(bool node) override;
+    bool processor(bool) override { return false; }
     void nanoseconds() override;
     void publish(Word to, int32_t number) override;
     void store_frame_number(size_t offset, int64_t number) override;
@@ -121,7 +120,10 @@ private:
     void keep_extreme(const Map& map, Word word) override;
     void count_in_histogram(Word first_bucket) override;
     void count_in_steps(const Map& map, Word first_bucket) override;
-    void call_function(const Statement& statement) override;
+
+    // ---- code/arm64/call.cpp
+    void call_compiled(const Statement& statement) override;
+    void keep_quadwords(bool back);
 
     // ---- code/arm64/stubs.cpp
     Patch patch(const Site& site, uint64_t stub) const override;

@@ -32,6 +32,7 @@ int number_of(SystemCall which) // <asm-generic/unistd.h>
     case SystemCall::gettid: return 178;
     case SystemCall::getuid: return 174;
     case SystemCall::getgid: return 176;
+    case SystemCall::getcpu: return 168;
     case SystemCall::prctl: return 167;
     case SystemCall::process_vm_readv: return 270;
     }
@@ -180,6 +181,12 @@ void Compiler::jump_if(Is condition, Role a, const Right& b, Label to)
     }
 }
 
+void Compiler::move_if(Is condition, Role a, const Right& b, Role to, Role from)
+{
+    as_.compare(reg(a), in_register(b));
+    as_.select(reg(to), reg(from), reg(to), condition_for(condition));
+}
+
 void Compiler::jump_if_zero(Role role, Label to, bool zero)
 {
     as_.jump_if_zero(reg(role), to, zero);
@@ -252,6 +259,13 @@ void Compiler::add_atomically(Word word, int64_t number)
 void Compiler::return_from_routine()
 {
     as_.ret();
+}
+
+void Compiler::call_from_routine(Label routine)
+{
+    as_.put([](auto& a) { a.str(vixl::lr, vixl::MemOperand(vixl::sp, -16, vixl::PreIndex)); });
+    as_.call(routine);
+    as_.put([](auto& a) { a.ldr(vixl::lr, vixl::MemOperand(vixl::sp, 16, vixl::PostIndex)); });
 }
 
 // In pairs, the last one with zero.

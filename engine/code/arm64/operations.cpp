@@ -100,11 +100,6 @@ void Compiler::register_value(unsigned number, Role to)
     program_register(Reg(number), reg(to));
 }
 
-void Compiler::processor(bool)
-{
-    throw Refusal({State::no_processor});
-}
-
 // code/x86/operations.cpp says why twice.
 void Compiler::nanoseconds()
 {

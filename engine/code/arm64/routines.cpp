@@ -5,7 +5,7 @@
 namespace fastsdt::engine::arm64 {
 
 // A function that returns has been left, for bpftrace: its uretprobe is at the return address, which is in lr at both ends of a function.
-void Compiler::begin_stack(bool)
+void Compiler::begin_stack(bool by_rows)
 {
     program_register(sp, x1);
     program_register(x29, x2);
@@ -19,8 +19,15 @@ void Compiler::begin_stack(bool)
         as_.move(x0, x7);
     else
         as_.constant(x0, site_->address);
-    if (!is_entry)
+    if (by_rows) {
+        as_.address(x7, {.base = x0, .displacement = returns ? -1 : 0});
+        if (returns)
+            as_.constant(x8, 0);
+        else
+            program_register(lr, x8);
+    } else if (!is_entry) {
         as_.constant(x7, 0);
+    }
 }
 
 void Compiler::control_block(Role to, Label none)

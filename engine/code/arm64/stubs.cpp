@@ -129,11 +129,7 @@ void Compiler::block()
 {
     const auto found = label(), has_slice = label();
     // Stubs do not save what only this cold path changes. The routine changes only registers of this function; lr is kept here.
-    const auto call_routine = [this](Label routine) {
-        as_.put([](auto& a) { a.str(vixl::lr, vixl::MemOperand(vixl::sp, -16, vixl::PreIndex)); });
-        as_.call(routine);
-        as_.put([](auto& a) { a.ldr(vixl::lr, vixl::MemOperand(vixl::sp, 16, vixl::PostIndex)); });
-    };
+    const auto call_routine = [this](Label routine) { call_from_routine(routine); };
     as_.load_near(x0, arena_.mark);
     as_.read_system(x1, Assembler::System::thread_pointer);
     as_.constant(x4, hash_multiplier);

@@ -148,9 +148,4 @@ void Compiler::count_in_steps(const Map& map, Word first_bucket)
     as_.atomic_add(x0, x1, environment_.atomics, {x6, x7});
 }
 
-void Compiler::call_function(const Statement&)
-{
-    throw Refusal({State::no_functions});
-}
-
 } // namespace fastsdt::engine::arm64

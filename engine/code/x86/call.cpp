@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A stub that calls a compiled function. The function may change everything that the ABI lets it change. Its general
+// A stub that calls a compiled function: code/call.cpp has what that gets. It may change everything that the ABI lets it change. Its general
 // registers are declared as changed, so that the stub saves them; the rest is saved here:
 //
-//         mov  mark(%rip), %rax; test; jz out     a forked child calls nothing
-//         hit in the frame                        values of the arguments
 //         mov  %rsp, %rbx                         the function keeps rbx and r12
 //         push site; push the program's rbp       what a walk by frame pointers expects
 //         mov  %rsp, %rbp
@@ -15,7 +13,6 @@
 //         xrstor (%rsp)
 //         mov  %rbx, %rsp
 #include "code/x86/compiler.h"
-#include "maps/hit.h"
 
 #include <algorithm>
 #if defined(__x86_64__)
@@ -65,53 +62,8 @@ constexpr int64_t direction_flag = 10;
 
 } // namespace
 
-// Stores an argument in the frame's Hit. False: no stub can read this argument.
-bool Compiler::fill_argument(size_t index)
+void Compiler::call_compiled(const Statement& statement)
 {
-    const size_t size = as_.size(), labels = as_.labels(), colds = cold_.size();
-    bool readable = true;
-    try {
-        if (site_->kind == Probe::Kind::exit)
-            leaf(Value::retval, Role::result);
-        else if (const ir::Argument which{ir::no_value, unsigned(index)}; in_memory(which))
-            memory_argument(which);
-        else
-            argument(which, Role::result);
-    } catch (const Refusal&) {
-        as_.rewind(size, labels);
-        cold_.resize(colds, {});
-        as_.constant(rax, 0);
-        readable = false;
-    }
-    as_.store(frame(key_bytes_ + offsetof(Hit, arguments) + 8 * index), rax);
-    return readable;
-}
-
-uint64_t Compiler::fill_hit(size_t count)
-{
-    uint64_t readable = 0;
-    for (size_t i = 0; i < count; ++i)
-        readable |= uint64_t(fill_argument(i)) << i;
-    const auto word = [&](size_t offset, uint64_t value) {
-        as_.constant(rax, int64_t(value));
-        as_.store(frame(key_bytes_ + offset), rax);
-    };
-    word(offsetof(Hit, probe), site_->probe);
-    word(offsetof(Hit, address), site_->address);
-    word(offsetof(Hit, count), count);
-    word(offsetof(Hit, readable), readable);
-    return readable;
-}
-
-void Compiler::call_function(const Statement& statement)
-{
-    as_.load_near(rax, arena_.mark);
-    as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rax}, Part{rax}});
-    as_.jump(ZYDIS_MNEMONIC_JZ, out_);
-
-    fill_hit(site_->kind == Probe::Kind::usdt        ? std::min(arguments_.size(), most_hit_arguments)
-                 : site_->kind == Probe::Kind::entry ? register_arguments(machine_.arch)
-                                                     : 1);
     as_.address(rsi, frame(key_bytes_));
     as_.constant(rdi, int64_t(statement.context));
     program_register(rbp, rdx);

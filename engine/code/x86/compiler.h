@@ -30,8 +30,8 @@ struct Processor {
     static constexpr Reg arguments[] = {rdi, rsi, rdx, r10, r8, r9};
     static constexpr Reg reg(Role role)
     {
-        constexpr Reg of[] = {rax, rcx, rdi, rsi, r8,  rdx, rbx, r10,        r9,
-                              r11, r12, r13, r14, r15, rbp, rsp, no_register};
+        constexpr Reg of[] = {rax, rcx, rdi, rsi, r8,  rdx, rbx,         r10, r9,
+                              r11, r12, r13, r14, r15, rbp, no_register, rsp, no_register};
         return of[size_t(role)];
     }
 };
@@ -56,6 +56,7 @@ private:
     void jump(Label to) override;
     void jump_if(Is condition, Role a, const Right& b, Label to) override;
     void jump_if_zero(Role role, Label to, bool zero) override;
+    void move_if(Is condition, Role a, const Right& b, Role to, Role from) override;
     void jump_if_zero(Word word, Label to, bool zero) override;
     void jump_if_bits(Role role, int64_t mask, Label to) override;
     void count_down(Role counter, Label to, bool zero) override;
@@ -67,6 +68,7 @@ private:
     void exchange(Word word, Role to, bool shared, std::optional<Label> otherwise) override;
     void add_atomically(Word word, int64_t number) override;
     void return_from_routine() override;
+    void call_from_routine(Label routine) override;
     size_t push(std::initializer_list<Role> roles, bool hidden) override;
     size_t pop(std::initializer_list<Role> roles, bool hidden) override;
     void move_stack(int64_t by) override;
@@ -77,6 +79,8 @@ private:
 
     // ---- code/x86/routines.cpp
     size_t return_address() const override { return 8; }
+    void begin_stack(bool by_rows) override;
+    void control_block(Role to, Label none) override;
     void ask_for_thread() override;
     void begin_direct() override;
     void end_direct() override;
@@ -90,7 +94,7 @@ private:
     void memory_argument(const ir::Argument& argument) override;
     void thread_id(Role to) override;
     void register_value(unsigned number, Role to) override;
-    void processor(bool node) override;
+    bool processor(bool node) override;
     void nanoseconds() override;
     void publish(Word to, int32_t number) override;
     void store_frame_number(size_t offset, int64_t number) override;
@@ -114,18 +118,8 @@ private:
     void count_in_histogram(Word first_bucket) override;
     void count_in_steps(const Map& map, Word first_bucket) override;
 
-    // ---- code/x86/unwinding.cpp
-    void begin_stack(bool by_rows) override;
-    void control_block(Role to, Label none) override;
-    bool unwinds() const override { return true; }
-    void unwind_routine() override;
-    void walk_rows(const Visit& visit) override;
-    void unless_on_stack(Role address, Label outside);
-
     // ---- code/x86/call.cpp
-    void call_function(const Statement& statement) override;
-    uint64_t fill_hit(size_t count);
-    bool fill_argument(size_t index);
+    void call_compiled(const Statement& statement) override;
 
     // ---- code/x86/stubs.cpp
     Patch patch(const Site& site, uint64_t stub) const override;

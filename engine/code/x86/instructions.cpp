@@ -22,6 +22,17 @@ ZydisMnemonic jump_for(Is condition)
     return ZYDIS_MNEMONIC_INVALID;
 }
 
+ZydisMnemonic move_for(Is condition)
+{
+    switch (condition) {
+    case Is::below: return ZYDIS_MNEMONIC_CMOVB;
+    case Is::not_below: return ZYDIS_MNEMONIC_CMOVNB;
+    case Is::above: return ZYDIS_MNEMONIC_CMOVNBE;
+    case Is::not_above: return ZYDIS_MNEMONIC_CMOVBE;
+    default: throw std::logic_error("no such instruction");
+    }
+}
+
 ZydisMnemonic mnemonic_for(Operator op)
 {
     switch (op) {
@@ -44,6 +55,7 @@ int number_of(SystemCall which) // <asm/unistd_64.h>
     case SystemCall::gettid: return 186;
     case SystemCall::getuid: return 102;
     case SystemCall::getgid: return 104;
+    case SystemCall::getcpu: return 309;
     case SystemCall::prctl: return 157;
     case SystemCall::process_vm_readv: return 310;
     }
@@ -148,6 +160,13 @@ void Compiler::jump_if(Is condition, Role a, const Right& b, Label to)
     as_.jump(jump_for(condition), to);
 }
 
+void Compiler::move_if(Is condition, Role a, const Right& b, Role to, Role from)
+{
+    const auto* const word = std::get_if<Word>(&b);
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{reg(a), word ? word->size : 8}, operand(b)});
+    as_.emit(move_for(condition), {Part{reg(to)}, Part{reg(from)}});
+}
+
 void Compiler::jump_if_zero(Role role, Label to, bool zero)
 {
     as_.emit(ZYDIS_MNEMONIC_TEST, {Part{reg(role)}, Part{reg(role)}});
@@ -193,6 +212,11 @@ void Compiler::exchange(Word word, Role to, bool shared, std::optional<Label> ot
 void Compiler::add_atomically(Word word, int64_t number)
 {
     as_.emit(ZYDIS_MNEMONIC_ADD, {memory(word), number}, true);
+}
+
+void Compiler::call_from_routine(Label routine)
+{
+    as_.jump(ZYDIS_MNEMONIC_CALL, routine);
 }
 
 void Compiler::return_from_routine()

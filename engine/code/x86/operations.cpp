@@ -139,10 +139,10 @@ void Compiler::register_value(unsigned number, Role to)
 }
 
 // Linux keeps the processor's number and its node where rdtscp finds them: __getcpu() in its vdso.
-void Compiler::processor(bool node)
+bool Compiler::processor(bool node)
 {
     if (!environment_.rdtscp)
-        throw Refusal({State::no_processor});
+        return false;
     as_.emit(ZYDIS_MNEMONIC_RDTSCP, {});
     as_.clobber(bit(rax) | bit(rcx) | bit(rdx));
     as_.move(rax, rcx);
@@ -150,6 +150,7 @@ void Compiler::processor(bool node)
         as_.emit(ZYDIS_MNEMONIC_SHR, {Part{rax}, int64_t(12)});
     else
         as_.emit(ZYDIS_MNEMONIC_AND, {Part{rax}, int64_t(0xfff)});
+    return true;
 }
 
 // The tracer keeps the clock right while stubs run. If another is the one of now meanwhile, this one is read again: its place may

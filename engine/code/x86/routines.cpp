@@ -4,6 +4,41 @@
 
 namespace fastsdt::engine::x86 {
 
+// A function that returns has been left, for bpftrace: its uretprobe is at the return address.
+void Compiler::begin_stack(bool by_rows)
+{
+    program_register(rsp, rcx);
+    program_register(rbp, rdx);
+    const bool returns = site_->kind == Probe::Kind::exit;
+    if (returns)
+        as_.load(rax, {.base = rcx});
+    else
+        as_.constant(rax, int64_t(site_->address));
+    if (by_rows) {
+        as_.address(r9, {.base = rax, .displacement = returns ? -1 : 0});
+        if (returns)
+            as_.address(rcx, {.base = rcx, .displacement = 8});
+    } else if (site_->kind == Probe::Kind::entry && !site_->inside) { // the function has not pushed rbp yet
+        as_.load(r9, {.base = rcx});
+    } else {
+        as_.constant(r9, 0);
+    }
+}
+
+// A control block has its own address first. Where threads do not store their pointers, nothing says that it leads to memory.
+void Compiler::control_block(Role to, Label none)
+{
+    const Reg block = reg(to);
+    if (environment_.rdfsbase && environment_.stored_thread_pointers)
+        as_.emit(ZYDIS_MNEMONIC_RDFSBASE, {Part{block}});
+    else if (!environment_.rdfsbase)
+        as_.load(block, {.displacement = 0, .fs = true});
+    else
+        return jump(none);
+    jump_if_zero(to, none, true);
+    jump_if(Is::unlike, to, Word{to, 0}, none);
+}
+
 void Compiler::ask_for_thread()
 {
     if (environment_.rdfsbase && environment_.stored_thread_pointers) {

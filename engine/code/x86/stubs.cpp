@@ -96,8 +96,6 @@ Registers Compiler::saved_registers(Registers written) const
 void Compiler::save()
 {
     check_stack();
-    if (site_->go && calls_functions()) // they have no idea of how little that is
-        throw Refusal({State::cannot_move, 0, "is in a Go program, whose stacks are too small for C functions"});
     if (site_->go && !environment_.rdfsbase && !environment_.stored_thread_pointers)
         throw Refusal(
             {State::cannot_move, 0,
