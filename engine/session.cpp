@@ -81,6 +81,11 @@ void Session::decide_calls(bool wanted)
     environment_.system_calls = environment_.no_system_calls.empty();
 }
 
+bool Session::asks_for_processor() const
+{
+    return !environment_.rdtscp && (uses(script_, Value::cpu) || uses(script_, Value::node));
+}
+
 // Whether some value may take a system call. If not, nobody need know what the process's files call.
 bool Session::wants_calls() const
 {
@@ -90,7 +95,7 @@ bool Session::wants_calls() const
         || uses(script_, Value::gid) || reads_memory(script_)
         || (uses(script_, Value::tid) && !environment_.tid_offset_told))
         return true;
-    if (!environment_.rdtscp && (uses(script_, Value::cpu) || uses(script_, Value::node)))
+    if (asks_for_processor())
         return true;
     if (options_.follow && uses(script_, Value::pid)) // a child's
         return true;
@@ -103,7 +108,7 @@ bool Session::wants_calls() const
 
 std::string Session::obstacle_to_calls()
 {
-    if (const std::string obstacle = filters_.obstacle(); !obstacle.empty())
+    if (const std::string obstacle = filters_.obstacle(asks_for_processor()); !obstacle.empty())
         return obstacle;
     if (const std::string setter = options_.calls ? std::string() : filters_.setter(view_.mappings()); !setter.empty())
         return fmt::format("the process may set a seccomp filter, which could kill it for that ({})", setter);

@@ -186,6 +186,7 @@ private:
     void keep_ended(Slice slice);
     bool may_see_faults() const;
     void look_for_handlers_in(std::span<const Fork> forks);
+    bool asks_for_processor() const; // by a system call
     bool wants_calls() const;
     std::string obstacle_to_calls();
     void decide_calls(bool wanted);

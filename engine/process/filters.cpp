@@ -169,21 +169,22 @@ bool Filters::has_others()
 }
 
 // What stubs call is allowed by each thread's filters, or no stub calls anything. Those that come later are seen by their number.
-std::string Filters::obstacle()
+std::string Filters::obstacle(bool processor)
 {
     if (!refused_.empty() || !has_others())
         return refused_;
     // <asm/unistd.h>, as engine/code has them. Where an argument is not known, any is asked for.
-    static const AskedCall calls[] = {
+    std::vector<AskedCall> calls = {
         {SYS_process_vm_readv, {{std::nullopt, std::nullopt, 1, std::nullopt, std::nullopt, 0}}},
         {SYS_getpid, {}},
         {SYS_gettid, {}},
         {SYS_getuid, {}},
         {SYS_getgid, {}},
-        {SYS_getcpu, {}},
         {SYS_prctl, {{PR_GET_NAME}}},
         {SYS_futex, {}},
         {SYS_clock_gettime, {}}};
+    if (processor)
+        calls.push_back({SYS_getcpu, {}});
     std::set<uint64_t> numbers;
     std::string why;
     try {

@@ -26,7 +26,8 @@ public:
 
     /// Why its filters forbid what stubs call. Empty: none of its threads has one, or all have the same number of them, and they allow it. Then that is
     /// what the threads have that are looked at: a part of them each time if there are many. Stops each thread for a moment where some are new.
-    std::string obstacle();
+    /// @param processor  stubs ask for its number by a call, too
+    std::string obstacle(bool processor);
     /// How many filters each thread has that allow what stubs call; 0: they were not asked.
     uint64_t allowing() const { return allowing_; }
 
