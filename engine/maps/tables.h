@@ -39,7 +39,7 @@ namespace fastsdt::engine {
 
 inline constexpr size_t most_threads = 1024; ///< slots. A power of two
 inline constexpr size_t most_keys = 4096;    ///< of a map in one thread, or shared: bpftrace's BPFTRACE_MAX_MAP_KEYS
-/// Of a map with one integer as key, where it can be `direct`: the functions of a large program are one map's keys.
+/// The same of a `direct` table: the functions of a large program are one map's keys.
 inline constexpr size_t most_direct_keys = 32768;
 
 /// Stubs multiply by it to hash: 2^64 divided by the golden ratio, odd.
