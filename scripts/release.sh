@@ -68,7 +68,7 @@ make_release() { # FOLDER: in FOLDER/fastsdt-VERSION
     local folder=$1 out=$1/fastsdt-$version crate
     rm -rf --one-file-system "$folder"
     mkdir -p "$out"
-    python3 -m venv "$folder/venv"
+    python3 -m venv "$folder/venv" >/dev/null || fail "python3 makes no virtual environment (python3-venv): scripts/install-deps.sh package"
     git -c advice.detachedHead=false clone -q "$top" "$folder/source"
     git -C "$folder/source" -c advice.detachedHead=false checkout -q "$commit"
     if wanted source; then

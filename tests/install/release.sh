@@ -19,7 +19,9 @@ git -C checkout tag "v$version"
 refused "rust/trace/Cargo.toml has another version than include/fastsdt.h, $version"
 # What is released is the tag: this folder may have something newer.
 git -C checkout tag -f "v$version" HEAD~1 >/dev/null
-if checkout/scripts/release.sh source >log 2>&1; then
+if ! python3 -c "import ensurepip" 2>/dev/null; then
+    echo "no release: python3 makes no virtual environment"
+elif checkout/scripts/release.sh source >log 2>&1; then
     out=checkout/build/release/fastsdt-$version
     (cd "$out" && sha256sum --quiet -c SHA256SUMS) || fail "SHA256SUMS"
     expect "files" "$(cd "$out" && echo *)" "RELEASE_NOTES.md SHA256SUMS fastsdt-$version.tar.gz install.sh sbom.spdx.json"

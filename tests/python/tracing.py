@@ -121,9 +121,9 @@ with fastsdt.trace(ORDER + " { @[str(arg2)] = count(); }", read_memory=True) as 
     shop.run(1000)
     same("the same script, read", (t.maps["@"], t.complete), ({"coffee": 400, "tea": 600}, True))
 with fastsdt.trace(ORDER + " { @[arg1] = count(); }") as t:
-    shop.run(20000)
+    shop.run(100000)
     maps = t.maps
-    same("keys and dropped", (len(maps["@"]) + maps.dropped, maps.complete), (20000, False))
+    same("keys and dropped", (len(maps["@"]) + maps.dropped, maps.complete), (100000, False))
     if not maps.dropped or f"dropped {maps.dropped}" not in repr(maps):
         sys.exit(f"FAIL: {maps.summary()}")
 with fastsdt.trace(ORDER + ' { printf("%d %s", arg1, str(arg2)); print(@n); @n = count(); }', read_memory=True) as t:
