@@ -61,6 +61,12 @@ std::span<const std::byte> own_vdso()
             mapping->end - mapping->start}; // NOLINT(performance-no-int-to-ptr)
 }
 
+// Not a 32-bit program's, whose addresses have no upper half.
+bool is_own_vdso(const Mapping& mapping)
+{
+    return mapping.name == vdso && mapping.start >> 32 != 0;
+}
+
 std::string readable(const std::string& name)
 {
     if (name.size() > longest_name)
@@ -88,7 +94,7 @@ void Symbols::look(const std::vector<Mapping>& mappings)
 {
     std::vector<Piece> now;
     for (const Mapping& mapping : mappings) {
-        if (!mapping.executable || (!mapping.inode && mapping.name != vdso))
+        if (!mapping.executable || !(mapping.inode || is_own_vdso(mapping)))
             continue;
         std::shared_ptr<Module>& module = modules_[fmt::format("{} {}", mapping.device, mapping.inode)];
         const bool fresh = !module;

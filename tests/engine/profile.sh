@@ -308,6 +308,26 @@ inside = [(stack, count) for stack, count in counts if re.match(r"(__vdso_)?cloc
 lost = [(stack, count) for stack, count in inside if not any(frame.startswith("asks+") for frame in stack)]
 sys.exit(sum(count for _, count in inside) < 20 or len(lost) > 0)
 END
+# A 32-bit program has a vDSO of its own, for whose functions there is no name.
+printf '#include <time.h>\nint main(void) { struct timespec t; for (;;) clock_gettime(CLOCK_MONOTONIC, &t); }\n' >forever.c
+if gcc -m32 -O2 forever.c -o forever 2>/dev/null && [ "$(uname -m)" = x86_64 ]; then
+    ./forever &
+    other=$!
+    until grep -q 'libc[.]so' /proc/$other/maps && grep -q vdso /proc/$other/maps; do :; done
+    fastsdt-trace -t 0.5 -o out -p $other -e 'profile:hz:500 { @[reg("ip"), usym(reg("ip"))] = count(); }' 2>err && status=0 || status=$?
+    cat /proc/$other/maps >maps
+    kill $other
+    expect "32-bit" "$status $(cat err)" "0 "
+    python3 - <<'END' || fail "32-bit: $(cat out)"
+import re, sys
+lines = open("maps").read().splitlines()
+start, end = next([int(address, 16) for address in line.split()[0].split("-")] for line in lines if line.endswith("[vdso]"))
+names = [name for ip, name in re.findall(r"^@\[(\d+), (.*)\]: \d+$", open("out").read(), re.M) if start <= int(ip) < end]
+sys.exit(not names or any(not name.startswith("0x") for name in names))
+END
+else
+    echo "not tried: a 32-bit program, which gcc -m32 does not make here"
+fi
 # What waits already when the tool comes: where it has called the kernel.
 sleep 100 &
 other=$!
