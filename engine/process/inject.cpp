@@ -292,10 +292,8 @@ struct Progress {
     std::exception_ptr thrown;    // by `seen`
 };
 
-using Seen = std::function<void(pid_t thread, size_t index, int64_t result)>;
-
 // The thread has made a call; behind the gate's it goes further where that opens.
-void heed(Progress& progress, pid_t thread, const ErrandCode& code, const Seen& seen, const Gate& gate)
+void heed(Progress& progress, pid_t thread, const ErrandCode& code, const CallSeen& seen, const Gate& gate)
 {
     const size_t made = progress.results.size();
     try {
@@ -314,7 +312,7 @@ void heed(Progress& progress, pid_t thread, const ErrandCode& code, const Seen& 
 }
 
 // Lets the thread run from stop to stop until it has made all calls, or cannot.
-Progress accompany(Tracees& tracees, Tracees::Task& task, const ErrandCode& code, size_t calls, const Seen& seen,
+Progress accompany(Tracees& tracees, Tracees::Task& task, const ErrandCode& code, size_t calls, const CallSeen& seen,
                    const Gate& gate)
 {
     const pid_t pid = tracees.pid(), thread = task.number;
@@ -405,7 +403,7 @@ bool errand_under_way(pid_t pid, int opened)
 }
 
 std::vector<int64_t> send(pid_t pid, int opened, const std::vector<Call>& calls, const std::string& text,
-                          const std::function<void(pid_t thread, size_t index, int64_t result)>& seen, const Gate& gate)
+                          const CallSeen& seen, const Gate& gate)
 {
     const Hurry hurry;
     Tracees tracees(pid);

@@ -26,14 +26,16 @@ struct NoRoomNear : Busy {
     using Busy::Busy;
 };
 
+/// `thread` is held behind call number `index`, which returned `result` (-errno).
+using CallSeen = std::function<void(pid_t thread, size_t index, int64_t result)>;
+
 /// One thread of `pid` makes the calls, the others run on. To be run as_tracer(). If it throws Busy, no call was made; nor where a
 /// seccomp filter does not allow them.
 /// @param opened  /proc/PID/mem, opened for the program that is meant: throws Unusable if the process executes another
-/// @param seen    is called while `thread` is held behind call number `index`, with what it returned (-errno)
+/// @param seen    is called behind each call
 /// @return        what the calls returned, up to the gate if that stayed closed
 std::vector<int64_t> send(pid_t pid, int opened, const std::vector<Call>& calls, const std::string& text,
-                          const std::function<void(pid_t thread, size_t index, int64_t result)>& seen,
-                          const Gate& gate = {});
+                          const CallSeen& seen, const Gate& gate = {});
 
 /// Whether a thread still makes calls for a tracer that was killed. To be run as_tracer().
 bool errand_under_way(pid_t pid, int opened);
