@@ -542,11 +542,16 @@ std::vector<Function> Image::functions(bool parts) const
         if (merged.empty() || merged.back().address != function.address) {
             merged.push_back(std::move(function));
         } else {
-            if (auto& has = merged.back(); function.name != has.name
+            auto& has = merged.back();
+            if (has.size == 0 && function.size != 0) { // a mark where it begins, as Go's runtime.text
+                std::swap(has.size, function.size);
+                std::swap(has.name, function.name);
+            }
+            if (function.name != has.name
                 && std::find(has.aliases.begin(), has.aliases.end(), function.name) == has.aliases.end())
-                merged.back().aliases.push_back(function.name);
-            merged.back().local |= function.local;
-            merged.back().indirect |= function.indirect;
+                has.aliases.push_back(function.name);
+            has.local |= function.local;
+            has.indirect |= function.indirect;
         }
     return merged;
 }
