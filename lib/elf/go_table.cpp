@@ -145,8 +145,18 @@ private:
     std::optional<uint64_t> found_;
 };
 
-// What the linker puts behind a function.
-uint64_t without_padding(const Image& image, uint64_t begin, uint64_t end)
+// Where everything is in a table of one of the formats. Words of the header are numbered behind its first 8 bytes.
+struct Format {
+    size_t names, functions; // words with the offsets of those
+    size_t entry;            // bytes of a number in the list of functions
+    explicit Format(uint64_t magic)
+        : names(magic == of_1_16 ? 2 : 3), functions(magic == of_1_16 ? 6 : 7), entry(magic == of_1_16 ? 8 : 4)
+    {}
+};
+
+} // namespace
+
+uint64_t go_code_end(const Image& image, uint64_t begin, uint64_t end)
 {
     const Bytes code = image.bytes_at(begin);
     if (code.size() < end - begin)
@@ -162,17 +172,6 @@ uint64_t without_padding(const Image& image, uint64_t begin, uint64_t end)
             end -= 4;
     return end;
 }
-
-// Where everything is in a table of one of the formats. Words of the header are numbered behind its first 8 bytes.
-struct Format {
-    size_t names, functions; // words with the offsets of those
-    size_t entry;            // bytes of a number in the list of functions
-    explicit Format(uint64_t magic)
-        : names(magic == of_1_16 ? 2 : 3), functions(magic == of_1_16 ? 6 : 7), entry(magic == of_1_16 ? 8 : 4)
-    {}
-};
-
-} // namespace
 
 std::vector<Function> go_functions(const Image& image)
 {
@@ -205,7 +204,7 @@ std::vector<Function> go_functions(const Image& image)
         if (length == most || !image.executable_at(address))
             return {};
         if (length != 0)
-            functions.push_back({address, without_padding(image, address, *base + *end) - address, {text, length}});
+            functions.push_back({address, go_code_end(image, address, *base + *end) - address, {text, length}});
     }
     return functions;
 }

@@ -21,6 +21,9 @@ std::vector<Function> go_functions(const Image& image);
 /// ELF vaddrs [first, second) of what Go's compiler and assembler made; a program may have C code beside it. Empty: that is not known.
 std::optional<std::pair<uint64_t, uint64_t>> go_text(const Image& image);
 
+/// The end of a function's code, whose symbol may count the padding that the linker puts behind it. @param begin, end  ELF vaddrs
+uint64_t go_code_end(const Image& image, uint64_t begin, uint64_t end);
+
 /// The two words at an ELF vaddr as they are when the file is mapped, less what the mapping is away from it.
 std::optional<std::pair<uint64_t, uint64_t>> go_words(const Image& image, uint64_t address);
 

@@ -8,8 +8,10 @@
 //         ret                      <- no return address is changed, so the runtime may copy and walk stacks
 #pragma once
 #include "elf/image.h"
+#include "movable/instructions.h"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -23,6 +25,29 @@ struct GoCode {
         bool tail_call = false;
     };
     std::optional<std::vector<Exit>> exits;
+};
+
+/// A function's instructions one by one. On arm64 constants that they load may stand between and behind them, which are left out.
+class GoInstructions {
+public:
+    /// @param begin, end  ELF vaddrs. The image has to outlive it.
+    GoInstructions(const Image& image, uint64_t begin, uint64_t end)
+        : image_(image), decoder_(image.arch()), next_(begin), end_(end)
+    {}
+    /// False: there is no other; whole() says whether because it has come to the end.
+    bool next();
+    bool whole() const { return next_ >= end_; }
+    uint64_t address() const { return address_; }
+    const Instruction& operator*() const { return instruction_; }
+    const Instruction* operator->() const { return &instruction_; }
+
+private:
+    const Image& image_;
+    Decoder decoder_;
+    uint64_t address_ = 0, next_, end_, furthest_ = 0; // furthest_: that a jump leads to, so far
+    bool leaves_ = false;                              // the last one does, so that nothing comes here from it
+    Instruction instruction_;
+    std::map<uint64_t, uint64_t> constants_; // in the function: the end of each by its address
 };
 
 /// Of a function that a symbol names.

@@ -131,6 +131,12 @@ bool set_hashed(const Image& image, unsigned minor, GoRuntime& runtime)
     return range.has_value();
 }
 
+// A goroutine may stand between instructions that give way together. On arm64 one does.
+bool needs_goroutines(const Image& image)
+{
+    return image.arch() == Arch::x86_64;
+}
+
 // As the table of its functions has them.
 bool set_without_symbols(const Image& image, unsigned minor, GoRuntime& runtime)
 {
@@ -147,7 +153,8 @@ bool set_without_symbols(const Image& image, unsigned minor, GoRuntime& runtime)
     if (for_each.size() != 1 || add.size() != 1 || runtime.preemption.size() != with_wrapper
         || !set_hashed(image, minor, runtime))
         return false;
-    runtime.goroutines = list_of_goroutines(image, for_each[0], add[0]);
+    if (needs_goroutines(image))
+        runtime.goroutines = list_of_goroutines(image, for_each[0], add[0]);
     return true;
 }
 
@@ -170,6 +177,20 @@ bool has_go_registers(const Image& image)
     return !build_info(image).empty();
 }
 
+bool has_c_code(const Image& image)
+{
+    if (image.section(".eh_frame"))
+        return true;
+    const Section* const section = image.section(".dynamic");
+    if (!section)
+        return false;
+    const Entries<Elf64_Dyn> entries(image, *section);
+    for (size_t i = 0; i < entries.size(); ++i)
+        if (entries[i].d_tag == DT_NEEDED)
+            return true;
+    return false;
+}
+
 GoOffsets go_offsets(const Image& image)
 {
     constexpr uint32_t words_of_gobuf = 6, before = 8, behind = 8;
@@ -187,8 +208,9 @@ std::optional<GoRuntime> go_runtime(const Image& image)
     const auto text = minor ? go_text(image) : std::nullopt;
     const Section* const section = image.section(".symtab");
     GoRuntime runtime;
-    if (image.arch() != Arch::x86_64 || (image.kind() != Image::Kind::executable && image.kind() != Image::Kind::pie)
-        || !minor || !text || !set_offsets(*minor, runtime))
+    if ((image.arch() != Arch::x86_64 && image.arch() != Arch::arm64)
+        || (image.kind() != Image::Kind::executable && image.kind() != Image::Kind::pie) || !minor || !text
+        || !set_offsets(*minor, runtime))
         return std::nullopt;
     runtime.text = {text->first, text->second};
     if (section) {
@@ -201,8 +223,8 @@ std::optional<GoRuntime> go_runtime(const Image& image)
     } else if (!set_without_symbols(image, *minor, runtime)) {
         return std::nullopt;
     }
-    const bool whole = runtime.text.start < runtime.text.end && runtime.goroutines && !runtime.preemption.empty()
-        && runtime.hashed.start <= runtime.hashed.end;
+    const bool whole = runtime.text.start < runtime.text.end && (runtime.goroutines || !needs_goroutines(image))
+        && !runtime.preemption.empty() && runtime.hashed.start <= runtime.hashed.end;
     return whole ? std::optional(runtime) : std::nullopt;
 }
 

@@ -21,7 +21,7 @@ struct GoRuntime {
     GoRange hashed; ///< the program hashes it when it begins, in FIPS mode: `go:textfipsstart`
     std::vector<GoRange>
         preemption;          ///< asyncPreempt2: where a goroutine stands that was stopped between any two instructions
-    uint64_t goroutines = 0; ///< ELF vaddr of runtime.allgs: a slice of pointers to g
+    uint64_t goroutines = 0; ///< x86-64: ELF vaddr of runtime.allgs, a slice of pointers to g
     uint32_t sched = 0;      ///< offset in g of the saved stack pointer; behind it is the program counter
     uint32_t status = 0, number = 0; ///< offsets in g
 };
@@ -29,6 +29,9 @@ struct GoRuntime {
 /// Whether its arguments and results are in registers as ABIInternal has them: Go 1.18 and later, which says its version in .go.buildinfo (1.17
 /// does neither).
 bool has_go_registers(const Image& image);
+
+/// Whether a Go program has C code in it, or libraries: its threads are those of a C library then.
+bool has_c_code(const Image& image);
 
 /// Where a stub finds who executes a function of Go, by the version alone. 0: that is not known.
 struct GoOffsets {

@@ -2,6 +2,9 @@
 #include "movable/go_windows.h"
 
 #include "base/bytes.h"
+#include "base/integers.h"
+#include "elf/go_table.h"
+#include "movable/go_code.h"
 #include "movable/instructions.h"
 
 #include <algorithm>
@@ -10,7 +13,7 @@
 namespace fastsdt {
 namespace {
 
-constexpr uint64_t page = 4096, jump_size = 5, longest = 32;
+constexpr uint64_t page = 4096, jump_size = 5, longest = 32, word_size = 4;
 
 using Bytes = std::span<const std::byte>;
 
@@ -57,6 +60,31 @@ size_t check_length(Bytes code)
     at += 4;
     const size_t branch = branch_length(rest(), below_or_equal);
     return branch && at + branch < code.size() ? at + branch : 0;
+}
+
+// The same of arm64: cmd/internal/obj/arm64/obj7.go. What is compared is computed in x17, of a constant in x27 perhaps; a b.lo stands in between where
+// the difference may be negative.
+size_t check_length_of_words(Bytes code)
+{
+    constexpr uint32_t load_guard = 0xf9400b90, compare = 0xeb10001f,
+                       compare_sp = 0xeb3063ff; // ldr x16, [x28, #16]; cmp
+    constexpr uint32_t compares = 0xfffffc1f, condition = 0xff00001f, lower = 0x54000003, lower_or_same = 0x54000009;
+    constexpr size_t longest_check = 10 * word_size;
+    const auto word = [&](size_t at) { return uint32_t(load(code.data() + at, word_size, false)); };
+    if (code.size() < 2 * word_size || word(0) != load_guard)
+        return 0;
+    for (size_t at = word_size; at < std::min(longest_check, code.size() / word_size * word_size); at += word_size) {
+        if ((word(at) & condition) == lower_or_same) {
+            const uint32_t before = word(at - word_size);
+            const bool compared = before == compare_sp || (before & compares) == compare;
+            return compared && at + word_size < code.size() ? at + word_size : 0;
+        }
+        constexpr unsigned x17 = 17, x27 = 27, none = 31;
+        const unsigned to = word(at) & 31;
+        if ((word(at) & condition) != lower && to != x17 && to != x27 && to != none)
+            return 0;
+    }
+    return 0;
 }
 
 // Bytes of an instruction that begins with these, and an offset or a number of one byte or of four behind them. 0: it is another
@@ -132,19 +160,18 @@ GoWindows::GoWindows(const Image& image) : image_(image), runtime_(go_runtime(im
         return;
     functions_ = image.functions();
     std::erase_if(functions_, [&](const Function& one) { return !has(one.address); });
+    if (of_words()) // linkers of C count the padding in
+        for (Function& one : functions_)
+            one.size = go_code_end(image, one.address, one.address + one.size) - one.address;
     for (const Function& one : functions_) {
-        Decoder decoder(image.arch());
-        Instruction instruction;
         const uint64_t end = one.address + one.size;
-        for (uint64_t at = one.address; at < end; at += instruction.length) {
-            if (!decoder.decode(image.bytes_at(at), at, instruction) || instruction.length == 0)
-                break; // data, or assembly of the newest processors: see read()
-            if (instruction.direct && (instruction.target < one.address || instruction.target >= end)) {
-                const Function* const other = function_before(functions_, instruction.target);
-                if (!other || other->address != instruction.target)
-                    entered_.push_back(instruction.target);
+        GoInstructions instruction(image, one.address, end);
+        while (instruction.next()) // until data, or assembly of the newest processors: see read()
+            if (instruction->direct && (instruction->target < one.address || instruction->target >= end)) {
+                const Function* const other = function_before(functions_, instruction->target);
+                if (!other || other->address != instruction->target)
+                    entered_.push_back(instruction->target);
             }
-        }
     }
     std::sort(entered_.begin(), entered_.end());
 }
@@ -163,24 +190,23 @@ Obstacle GoWindows::read(uint64_t function, Body& body) const
         || std::any_of(runtime_->preemption.begin(), runtime_->preemption.end(), overlaps))
         return Obstacle::special;
     const Bytes code = image_.bytes_at(function);
-    const size_t check = check_length(code.first(std::min<size_t>(code.size(), body.function->size)));
+    const Bytes all = code.first(std::min<size_t>(code.size(), body.function->size));
+    const size_t check = of_words() ? check_length_of_words(all) : check_length(all);
     if (check == 0)
         return Obstacle::unchecked;
     body.entry = function + check;
-    Decoder decoder(image_.arch());
-    Instruction instruction;
-    for (uint64_t at = function; at < body.end(); at += instruction.length) {
-        if (!decoder.decode(image_.bytes_at(at), at, instruction) || instruction.length == 0
-            || instruction.length > body.end() - at)
-            return Obstacle::not_instructions;
-        const bool inside = instruction.direct && instruction.target - function < body.function->size;
-        const bool computed = instruction.jumps() && !instruction.direct;
-        body.steps.push_back({at, instruction.length, instruction.flow,
-                              instruction.direct && !instruction.calls() && !inside, computed});
+    GoInstructions instruction(image_, function, body.end());
+    while (instruction.next()) {
+        const bool inside = instruction->direct && instruction->target - function < body.function->size;
+        const bool computed = instruction->jumps() && !instruction->direct;
+        body.steps.push_back({instruction.address(), instruction->length, instruction->flow,
+                              instruction->direct && !instruction->calls() && !inside, computed});
         body.computed = body.computed || computed;
         if (inside)
-            body.targets.push_back(instruction.target);
+            body.targets.push_back(instruction->target);
     }
+    if (!instruction.whole())
+        return Obstacle::not_instructions;
     std::sort(body.targets.begin(), body.targets.end());
     return Obstacle::none;
 }
@@ -210,11 +236,31 @@ bool moves(const Image& image, uint64_t address)
 
 } // namespace
 
+// One word has no inside. It is str x30, [sp, #-N]!, or sub x20, sp, #N, or loads an N of 32 bits into x27: debuggers break there, and write a word too.
+Window GoWindows::entry_word(const Body& body) const
+{
+    constexpr uint32_t store_mask = 0xffe00fff, store = 0xf8000ffe, sub_mask = 0xff8003ff, sub = 0xd10003f4;
+    constexpr uint32_t constant_mask = 0x1c00001f, constant = 0x1000001b, with_pc_mask = 0x1f000000,
+                       with_pc = 0x10000000;
+    const auto word = uint32_t(load(image_.bytes_at(body.entry).data(), word_size, false));
+    const bool makes_constant = (word & constant_mask) == constant && (word & with_pc_mask) != with_pc;
+    if ((word & store_mask) != store && (word & sub_mask) != sub && !makes_constant)
+        return refused(body.entry, Obstacle::instruction);
+    if (std::binary_search(body.targets.begin(), body.targets.end(), body.entry))
+        return refused(body.entry, Obstacle::loop);
+    Window window;
+    window.address = body.entry;
+    window.length = word_size;
+    return window;
+}
+
 // Debuggers break where the line table says that the first instructions end, and write there without asking anybody. In the middle of a jump that
 // would make it lead anywhere. Until Go 1.20 that is behind the check, where the window begins. Later it is behind push %rbp; mov %rsp, %rbp, which
 // are too few: so the check's branch moves too, in front of the hit.
 Window GoWindows::entry_of(const Body& body) const
 {
+    if (of_words())
+        return entry_word(body);
     Window window;
     window.address = body.entry;
     auto step = std::find_if(body.steps.begin(), body.steps.end(),
@@ -255,6 +301,13 @@ bool GoWindows::is_padding(const Body& body, uint64_t from, uint64_t to) const
 Window GoWindows::exit_of(const Body& body, size_t at_return, uint64_t least) const
 {
     const Body::Step& ret = body.steps[at_return];
+    if (of_words()) {
+        Window window;
+        window.address = ret.address;
+        window.length = word_size;
+        window.leaves = true;
+        return window;
+    }
     Obstacle why = Obstacle::too_short;
     for (size_t i = at_return;; --i) {
         const Body::Step& first = body.steps[i];

@@ -81,7 +81,7 @@ std::string_view text(Obstacle obstacle)
 struct Movable::Code {
     explicit Code(const Image& image) : survey(image)
     {
-        if (survey.is_go_program() && !survey.of_words())
+        if (survey.is_go_program())
             go.emplace(image);
     }
 
