@@ -59,6 +59,7 @@ struct Site {
     std::optional<GoAbi> go; ///< entry, exit: of a Go program
     uint32_t goroutine = 0;  ///< there, and at probes of fastsdt-gen: where g has its number; 0: not known
     uint32_t go_thread = 0;  ///< and where m, a thread of Go's, has its id; 0: not known
+    ThreadBy thread_by = ThreadBy::pointer;
     uint64_t once =
         0; ///< entry: runtime address of an instruction that is executed once a call, where the first is not; else 0
     /// exit: of a function whose exits cannot be armed as a whole, all of them, by runtime address; none: they are not known. Empty: the site

@@ -388,6 +388,7 @@ void Matcher::match(const LiveFile& file, std::map<Key, Site>& sites, size_t cla
             site.go = live.go;
             site.goroutine = live.goroutine;
             site.go_thread = live.go_thread;
+            site.thread_by = live.thread_by;
             site.probe = number_of(probe, file, site);
             site.address = live.runtime.value;
             site.load_bias = live.runtime.value - live.address.value;

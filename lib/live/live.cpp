@@ -56,6 +56,7 @@ public:
     {
         if (!is_go_program(image))
             return;
+        alone_ = image.arch() == Arch::arm64 && !has_c_code(image);
         if (const auto text = go_text(image)) {
             code_ = {text->first, text->second};
             offsets_ = go_offsets(image);
@@ -64,17 +65,21 @@ public:
     /// False: of another compiler, or nobody knows.
     bool has(uint64_t address) const { return code_.has(address); }
     bool is_known() const { return code_.start < code_.end; }
-    void set(LiveSite& site, uint64_t address) const
+    /// @param has_g  what is known of that address: its register of g is one
+    void set(LiveSite& site, uint64_t address, bool has_g = true) const
     {
-        if (has(address)) {
+        if (has(address) && has_g) {
             site.goroutine = offsets_.number;
             site.go_thread = offsets_.thread;
         }
+        if (alone_)
+            site.thread_by = has(address) && has_g ? ThreadBy::go_m : ThreadBy::nothing;
     }
 
 private:
     GoRange code_;
     GoOffsets offsets_;
+    bool alone_ = false; // without C code, and its threads without thread pointers
 };
 
 // Groups a file's mappings, which come by address, into modules: dlmopen() maps a file once for each name space. A
@@ -254,10 +259,11 @@ private:
                     site.argument_names = names->only_names();
             site.address = Vaddr(probe.address);
             site.semaphore = Vaddr(probe.semaphore);
-            if (has_code_record(image, probe.address)) { // by which its register of g has that
+            // By its record in code its register of g has that.
+            if (has_code_record(image, probe.address) || image.arch() == Arch::arm64) {
                 if (!go)
                     go.emplace(image);
-                go->set(site, probe.address);
+                go->set(site, probe.address, has_code_record(image, probe.address));
             }
             look(image, mappings, executable, {probe.address, notes.site_at(probe.note_address)}, std::move(site),
                  file);

@@ -42,6 +42,10 @@ std::string_view name(Change change);
 /// How a Go program passes arguments: from 1.18 on as ABIInternal has it. Before, nobody says.
 enum class GoAbi { registers, unknown };
 
+/// How a stub tells a program's threads apart. Go programs without C code give no thread pointer to those that they make on arm64; their g has an m
+/// for each thread.
+enum class ThreadBy { pointer, go_m, nothing };
+
 /// A way out of a function that was not recorded.
 struct LiveExit {
     Vaddr address;
@@ -66,6 +70,7 @@ struct LiveSite {
     std::optional<GoAbi> go; ///< the function is of a Go program
     uint32_t goroutine = 0;  ///< there, and at sites with a record in code: where g has its number; 0: not known
     uint32_t go_thread = 0;  ///< and where its m has the thread's id; 0: not known
+    ThreadBy thread_by = ThreadBy::pointer;
     Vaddr once;             ///< entries: an instruction that is executed once a call, unlike the first; 0: the first is
     uint8_t result = 0;     ///< exits: where the result is, FASTSDT_RESULT_*
     bool tail_call = false; ///< exits: a jump to another function, which makes the result

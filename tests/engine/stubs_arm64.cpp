@@ -758,6 +758,31 @@ TEST(StubArm64, ThreadsBeyondTheSlotsAreCountedAsDropped)
     EXPECT_EQ(run.maps().dropped, 5u);
 }
 
+// Threads of a Go program without C code have one thread pointer, or none: they are told apart by the m of the g in x28.
+TEST(StubArm64, ThreadsOfAGoProgramHaveAnMEach)
+{
+    constexpr uint64_t memory = 0x5000000, m = 48, size = 256;
+    Site site = usdt("");
+    site.thread_by = fastsdt::ThreadBy::go_m;
+    const RemoteRun run(action("", "@ = count();"), site);
+    run.runner.command('M', {memory, 4096});
+    const uint64_t of_two_goroutines[] = {memory + 2048, memory + 2048, memory + 3072};
+    for (size_t i = 0; i < std::size(of_two_goroutines); ++i)
+        run.write(memory + i * size + m, &of_two_goroutines[i], sizeof(uint64_t));
+    for (size_t i = 0; i < std::size(of_two_goroutines); ++i) {
+        Cpu state;
+        state.x[28] = memory + i * size;
+        run.pass(state);
+        EXPECT_EQ(state.x[28], memory + i * size);
+    }
+    EXPECT_EQ(run.maps().threads, 2u);
+    EXPECT_EQ(sum_of(run.maps().maps[0]), 3u);
+    site.thread_by = fastsdt::ThreadBy::nothing;
+    EXPECT_EQ(
+        refusal(action("", "@ = count();"), site),
+        "wants threads of a Go program, which have no thread pointer, told apart, which only the kernel's engine has");
+}
+
 TEST(StubArm64, KeysBeyondTheTableAreCountedAsDropped)
 {
     for (const char* what : {"@[arg0] = count();", "@[arg0, 1] = count();", "@[arg0] = 1;"}) {

@@ -22,6 +22,7 @@
 // word must not be exchanged while a processor executes it.
 #include "code/arm64/compiler.h"
 
+#include "movable/go_runtime.h"
 #include "movable/instructions_arm64.h"
 
 #include <algorithm>
@@ -92,6 +93,8 @@ void Compiler::move_saved(bool back)
 void Compiler::save()
 {
     check_stack();
+    if (site_->thread_by == ThreadBy::nothing)
+        throw Refusal({State::only_in_kernel, 0, "threads of a Go program, which have no thread pointer, told apart"});
     as_.move_stack(-int64_t(frame_size()));
     move_saved(false);
     if (saved_ & bit(flags)) {
@@ -131,7 +134,12 @@ void Compiler::block()
     // Stubs do not save what only this cold path changes. The routine changes only registers of this function; lr is kept here.
     const auto call_routine = [this](Label routine) { call_from_routine(routine); };
     as_.load_near(x0, arena_.mark);
-    as_.read_system(x1, Assembler::System::thread_pointer);
+    if (site_->thread_by == ThreadBy::go_m) {
+        program_register(x28, x1);
+        as_.load(x1, {.base = x1, .displacement = go_m});
+    } else {
+        as_.read_system(x1, Assembler::System::thread_pointer);
+    }
     as_.constant(x4, hash_multiplier);
     as_.logic_not(x1, x1); // never 0: that is a slot which nobody has
     as_.compute(&vixl::Assembler::mul, x4, x4, x1);
