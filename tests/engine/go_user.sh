@@ -12,27 +12,10 @@ go build -o goes "$FASTSDT_SOURCE/tests/engine/churn.go" || fail "go cannot buil
 rm -rf c
 if have gcc; then
     mkdir c
-    cat >c/c.go <<'END'
-package main
-
-// #include <unistd.h>
-// static long same(long a) { volatile char all[100]; for (int i = 0; i < 100; i++) all[i] = (char)a; return all[3] == (char)a ? a : -1; }
-// static void rest(void) { usleep(20); }
-import "C"
-
-func init() {
-	extra = func(i int64) {
-		check(int64(C.same(C.long(i))) == i)
-		if i%32 == 0 {
-			C.rest()
-		}
-	}
-}
-END
-    cp "$FASTSDT_SOURCE/tests/engine/churn.go" c
+    cp "$FASTSDT_SOURCE/tests/engine/churn.go" "$FASTSDT_SOURCE/tests/engine/churn_c.go" c
     mode=exe
     ! whole || mode=pie # takes all packages once more
-    (cd c && CGO_ENABLED=1 go build -buildmode=$mode -o goes churn.go c.go) || fail "go cannot build it with C"
+    (cd c && CGO_ENABLED=1 go build -buildmode=$mode -o goes churn.go churn_c.go) || fail "go cannot build it with C"
 fi
 go test -c -o strconv.test strconv || fail "go cannot build a test of the standard library"
 user_folder

@@ -151,6 +151,27 @@ cross $UNWOUND_OPTIONS "$FASTSDT_SOURCE/tests/engine/unwound.c" -o guest/bin/unw
 cross $UNWOUND_OPTIONS -mbranch-protection=standard "$FASTSDT_SOURCE/tests/engine/unwound.c" -o guest/bin/unwound-signed
 cross $UNWOUND_OPTIONS -static "$FASTSDT_SOURCE/tests/engine/unwound.c" -o guest/bin/unwound-static 2>/dev/null
 cross_cxx -std=c++20 -pthread "$FASTSDT_SOURCE/tests/engine/ways.cpp" -o guest/bin/ways
+# Go programs: one without symbols and without C code, whose threads have no thread pointers here, and one with probes of its own. test.sh --all has more
+# ways to build the first.
+go=()
+if have go; then
+    export CGO_ENABLED=0 GOFLAGS=-mod=mod GOCACHE=${GOCACHE:-$FASTSDT_BUILD/tests/go-cache}
+    build_go() { GOARCH=arm64 go build "$@" >go.log 2>&1 || fail "go build $*: $(cat go.log)"; }
+    build_go -ldflags='-s -w' -o guest/bin/goes "$FASTSDT_SOURCE/tests/engine/churn.go"
+    go=(goes)
+    if whole; then
+        build_go -buildmode=pie -o guest/bin/goes-pie "$FASTSDT_SOURCE/tests/engine/churn.go"
+        CC=aarch64-linux-gnu-gcc CGO_ENABLED=1 build_go -o guest/bin/goes-c "$FASTSDT_SOURCE/tests/engine/churn.go" "$FASTSDT_SOURCE/tests/engine/churn_c.go"
+        go+=(goes-pie goes-c)
+    fi
+    status=0
+    (
+        . "$FASTSDT_SOURCE/tests/go/common.sh"
+        package busy "$FASTSDT_SOURCE/tests/go/busy.go"
+        cd busy && GOARCH=arm64 go build "${indexed[@]}" -o ../guest/bin/busy .
+    ) >go.log 2>&1 || status=$?
+    case $status in 0 | 77) ;; *) fail "probes of Go: $(cat go.log)" ;; esac
+fi
 aarch64-linux-gnu-strip guest/bin/engine_*_test guest/bin/engine_stubs_arm64 guest/bin/fastsdt-trace
 # Libraries, with what they need themselves.
 library() { find root/lib root/usr/lib -name "$1" -print -quit; }
@@ -271,6 +292,63 @@ attach)
     wait $pid || echo "the program failed" ;;
 esac
 END
+# go.sh HOW PROGRAM: go_user.sh has the same on x86-64.
+cat >guest/go.sh <<'END'
+cd /bin
+all="uprobe:./$2:* { @in = count(); } uretprobe:./$2:* { @out = count(); }"
+trace() { fastsdt-trace --engine user "$@" || echo "status $?"; }
+# The code of the process as it is now.
+text() {
+    while read -r range rights offset device inode file; do
+        [ "$rights $file" != "r-xp /bin/$program" ] || {
+            start=0x${range%-*} end=0x${range#*-}
+            dd if=/proc/$pid/mem bs=4096 skip=$((start / 4096)) count=$(((end - start) / 4096)) 2>/dev/null | md5sum
+        }
+    done </proc/$pid/maps
+}
+did() {
+    echo "$1" >&3
+    read -r answer <&4
+}
+case $1 in
+counts)
+    trace -e "uprobe:./$2:main.counted { @in = count(); @value = sum(arg0); } uretprobe:./$2:main.counted { @left = count(); @result = sum(retval); }
+        uprobe:./$2:main.pass { @pass = count(); @by[goid] = count(); @thread[tid] = count(); } uretprobe:./$2:main.recovered { @recovered = count(); }" -- ./$2 30 ;;
+functions) trace functions --functions 'main.turn' -- ./$2 10 ;;
+all) trace -e "$all" -- ./$2 10 ;;
+probes)
+    echo turn | trace -e "usdt:./$2:busy:step { @n = count(); @g[goid] = count(); @t[tid] = count(); } usdt:./$2:busy:step /arg1 != arg0 * 3 + 1/ { @bad = count(); }
+        usdt:./$2:busy:all { printf(\"all %d %d %d %d %d\n\", arg0, arg1, arg2, arg3, arg4); }" -- ./$2 ;;
+attach)
+    program=$2
+    rm -f in answers report
+    mkfifo in answers report
+    ./$2 <in >answers &
+    pid=$!
+    exec 3>in 4<answers
+    text >before
+    for round in 1 2 3 4 5 6; do
+        did go
+        case $round in
+        2 | 4) # killed when all is armed
+            fastsdt-trace --engine user -p $pid -e "interval:ms:10 { printf(\"armed\n\"); } $all" >report 2>err &
+            tracer=$!
+            read -r line <report
+            [ "$line" = armed ] || cat err
+            kill -KILL $tracer
+            wait $tracer
+            text | cmp -s before - && echo "nothing is armed" ;;
+        *) trace -p $pid --duration 0.3 -e "$all" ;;
+        esac
+        did quiet
+        echo "$answer"
+    done
+    text | cmp before - && echo "as it was"
+    grep -E 'fastsdt|rwxp' /proc/$pid/maps
+    exec 3>&-
+    wait $pid || echo "the program failed" ;;
+esac
+END
 touch guest/empty
 {
     for program in $moved; do echo "move-$program /empty /bin/sh /move.sh command $program"; done
@@ -284,6 +362,12 @@ touch guest/empty
     for way in $ways_to_execute; do echo "executes-$way /empty /bin/sh /trace.sh executes $way"; done
     for program in unwound unwound-signed unwound-static; do echo "$program /empty /bin/sh /trace.sh $program"; done
     echo "unwound-threads /empty /bin/sh /trace.sh unwound threads 50"
+    for program in "${go[@]}"; do
+        for how in counts functions all attach; do # behind the text of goes-c there is perhaps no room for an errand, and its threads stand there
+            [ $how-$program = attach-goes-c ] || echo "go-$how-$program /empty /bin/sh /go.sh $how $program"
+        done
+    done
+    [ ! -e guest/bin/busy ] || echo "go-probes /empty /bin/sh /go.sh probes busy"
     [ ! -e guest/bin/entry ] || printf '%s /empty /bin/sh /trace.sh %s\n' entry entry latency latency
 } >guest/commands
 sed -i 's|/bin/engine_stress_test|/bin/env FASTSDT_TOGGLES=20000 &|; s|/bin/engine_stubs_arm64|/bin/env FASTSDT_RUNNER=/bin/runner FASTSDT_CODE=/tmp &|' guest/commands
@@ -381,6 +465,40 @@ done
 expect "ways" "$(lines ways | sed -E 's/^sites ([0-9]{5,}) of \1 armed; dropped 0; left out [0-9]+$/sites/')" "same
 sites
 exit 0"
+
+# A Go program's own counts: passes, what was wrong, entries and returns. go_user.sh says what the values are.
+for program in "${go[@]}"; do
+    lines "go-counts-$program" >out
+    read -r passes wrong entered left < <(sed -n 's/^did //p' out)
+    read -r value result < <(python3 -c "
+all = [1000 * g + n for g in range(8) for n in range(30)]
+all += [v for v in all if v % 64 == 0]
+print(sum(all), sum(v + (v % 4 == 2) for v in all))")
+    expect "$program" "$(grep -E '^@(in|left|value|result|pass|recovered): ' out | sort | xargs)" \
+        "@in: $entered @left: $left @pass: $passes @recovered: $passes @result: $result @value: $value"
+    expect "$program: wrong" "$wrong" 0
+    for map in by thread; do
+        expect "$program: @$map" "$(sed -nE "s/^@$map\[[1-9][0-9]*\]: //p" out | python3 -c 'import sys; print(sum(map(int, sys.stdin)))')" "$passes"
+    done
+    lines "go-functions-$program" >out
+    read -r passes wrong _ < <(sed -n 's/^did //p' out)
+    expect "$program: functions" "$wrong $(awk '$NF == "main.turn" { print $1 }' out)" "0 $passes"
+    lines "go-all-$program" >out
+    expect "$program: all functions" "$(sed -nE 's/^did [0-9]+ ([0-9]+) .*/wrong \1/p; s/^(@in|@out): [0-9]{5,}$/\1/p; s/^sites ([0-9]{4,}) of \1 armed; dropped 0; left out [0-9]+$/sites/p; s/^(exit .*|status .*)/\1/p' out | xargs)" \
+        "wrong 0 @in @out sites exit 0"
+    [ $program != goes-c ] || continue
+    lines "go-attach-$program" >out
+    expect "$program: while it runs" "$(sed -E 's/^quiet [0-9]+ 0 0$/right/; s/^@(in|out): [0-9]+$/\1/; s/^sites ([0-9]{4,}) of \1 armed; dropped 0; left out [0-9]+$/sites/' out | xargs)" \
+        "in out sites right right in out sites right right in out sites right in out sites right as it was exit 0"
+done
+if [ -e guest/bin/busy ]; then
+    lines go-probes >out
+    read -r steps wrong < <(grep -E '^[0-9]+ [0-9]+$' out)
+    expect "probes of Go" "$wrong $(grep -E '^(@n|@bad): ' out | sort | xargs) $(grep '^all ' out)" "0 @bad: 0 @n: $steps all -1 255 -2 65535 -3"
+    for map in g t; do
+        expect "probes of Go: @$map" "$(sed -nE "s/^@$map\[[1-9][0-9]*\]: //p" out | python3 -c 'import sys; print(sum(map(int, sys.stdin)))')" "$steps"
+    done
+fi
 
 # A program that traces itself: 8 threads, 20,000 orders each: shop thread % 4, items i % 1000.
 expect "api" "$(lines api-maps | grep -E '^(@n|@sum|@min|@max|exit)')" "$(for shop in 0 1 2 3; do echo "@n 1 [$shop] 40000 40000 40000"; done)
