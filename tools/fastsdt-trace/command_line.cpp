@@ -106,14 +106,14 @@ void add_timelines(CLI::App& app, Given& given)
     samples(record);
     record->footer("With -e TEXT or a FILE each printf() of the script is an event, with its values. The options of\n"
                    "fastsdt-trace mean what they mean without record; see fastsdt-trace --help.\n\n"
-                   "Then: babeltrace2 DIR, or fastsdt-trace export DIR -o FILE.json. See fastsdt-trace(1), TIMELINES.");
+                   "Then: babeltrace2 DIR, or fastsdt-trace export DIR -o FILE.json. See fastsdt-trace(1), SUBCOMMANDS.");
     record->fallthrough();
     CLI::App* const functions = given.functions_command = app.add_subcommand(
         "functions", "Table of the program's functions: calls, and time with and without what they call");
     functions->add_option("-o,--output", given.timeline.folder, "Write the trace as record does, too")
         ->type_name("DIR");
     patterns(functions, "--functions", given.timeline.functions, "Only these, [FILE:]FUNCTION; all by default");
-    functions->footer("See fastsdt-trace --help for the other options, and fastsdt-trace(1), TIMELINES.");
+    functions->footer("See fastsdt-trace --help for the other options, and fastsdt-trace(1), SUBCOMMANDS.");
     functions->fallthrough();
     CLI::App* const report = given.report_command = app.add_subcommand(
         "report",
@@ -128,7 +128,7 @@ void add_timelines(CLI::App& app, Given& given)
     report->footer("Examples:\n"
                    "  fastsdt-trace report -o page.html -- ./shop\n"
                    "  fastsdt-trace report -o page.html -t 5 --functions 'serve_*' -p $(pidof shop)\n\n"
-                   "See fastsdt-trace --help for the other options, and fastsdt-trace(1), TIMELINES.");
+                   "See fastsdt-trace --help for the other options, and fastsdt-trace(1), SUBCOMMANDS.");
     report->fallthrough();
     CLI::App* const top = given.top_command =
         app.add_subcommand("top", "Table of probes by rate, and of functions by rate and time, again and again");
@@ -150,7 +150,7 @@ void add_timelines(CLI::App& app, Given& given)
                 "Examples:\n"
                 "  fastsdt-trace top -p $(pidof shop)\n"
                 "  fastsdt-trace top --functions 'shop:serve_*' --sort p99 --exe /usr/bin/shop\n\n"
-                "See fastsdt-trace --help for the other options, and fastsdt-trace(1), TOP.");
+                "See fastsdt-trace --help for the other options, and fastsdt-trace(1), SUBCOMMANDS.");
     top->fallthrough();
     CLI::App* const exported = given.export_command = app.add_subcommand(
         "export", "Make a file for Perfetto, Chrome or speedscope of a trace that record has written");
@@ -177,7 +177,7 @@ void add_subcommands(CLI::App& app, Given& given)
                     "Examples:\n"
                     "  fastsdt-trace latency shop:begin shop:end -p $(pidof shop)\n"
                     "  fastsdt-trace latency ./shop:serve -- ./shop\n\n"
-                    "See fastsdt-trace --help for the other options, and fastsdt-trace(1), LATENCY.");
+                    "See fastsdt-trace --help for the other options, and fastsdt-trace(1), SUBCOMMANDS.");
     latency->fallthrough();
     add_timelines(app, given);
     CLI::App* const serve = given.serve_command = app.add_subcommand(
@@ -198,7 +198,7 @@ void add_subcommands(CLI::App& app, Given& given)
         "Examples:\n"
         "  fastsdt-trace serve --config /etc/fastsdt/trace.json\n"
         "  fastsdt-trace serve --exe /usr/bin/shop -e 'usdt:*:shop:order { @orders[arg0] = count(); }'\n\n"
-        "Then: curl http://127.0.0.1:9946/metrics. See fastsdt-trace(1), SERVE.");
+        "Then: curl http://127.0.0.1:9946/metrics. See fastsdt-trace(1), SUBCOMMANDS.");
     serve->fallthrough();
 }
 
