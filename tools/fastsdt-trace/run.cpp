@@ -11,6 +11,7 @@
 #include "process.h"
 #include "process/ahead.h"
 #include "process/outside.h"
+#include "proc/text.h"
 #include "processes.h"
 #include "record.h"
 #include "report.h"
@@ -181,8 +182,9 @@ private:
                 options_.read_memory ? "" : "; --read-memory allows them in a program that sets none"));
         }
         if (last.left_out)
-            say(fmt::format("{} that fit{} a pattern {} not armed: {}", last.left_out, last.left_out == 1 ? "s" : "",
-                            last.left_out == 1 ? "is" : "are", last.why_left_out()));
+            say(fmt::format("{} not armed: {}",
+                            plural(last.left_out, "place that fits a pattern is", "places that fit a pattern are"),
+                            last.why_left_out()));
         if (const std::string cure = last.cure(); !cure.empty())
             say(cure);
         if (last.lost_samples)
@@ -514,8 +516,12 @@ void make_kernel_or_give_up(Shared& shared, pid_t pid, const std::string& refuse
         give_up(fmt::format("--engine kernel: {}", obstacle));
     if (!obstacle.empty())
         give_up(refused);
-    if (!refused.empty())
-        say(fmt::format("engine kernel: {}", refused));
+    if (refused.empty())
+        return;
+    // No engine can do without what the process has mapped: one error then, and not a second one from the kernel's.
+    if (!try_read_text(fmt::format("/proc/{}/maps", pid)))
+        give_up(refused);
+    say(fmt::format("engine kernel: {}", refused));
 }
 
 // For --engine auto: whether the kernel's engine shall have what stubs cannot. Says which engine it takes, and why.
