@@ -5,6 +5,7 @@
 #include "elf/archive.h"
 #include "base/clock.h"
 #include "base/output_file.h"
+#include "base/printable.h"
 #include "output.h"
 #include "pprof.h"
 #include "base/unusable.h"
