@@ -12,7 +12,6 @@
 #include "process.h"
 #include "process/ahead.h"
 #include "process/outside.h"
-#include "proc/text.h"
 #include "processes.h"
 #include "record.h"
 #include "report.h"
@@ -512,17 +511,8 @@ std::string refusal(pid_t pid)
 // @param refused  why the user engine cannot have the process; empty: it was not wanted
 void make_kernel_or_give_up(Shared& shared, pid_t pid, const std::string& refused)
 {
-    const std::string obstacle = make_kernel(shared, pid);
-    if (refused.empty() && !obstacle.empty())
-        give_up(fmt::format("--engine kernel: {}", obstacle));
-    if (!obstacle.empty())
-        give_up(refused);
-    if (refused.empty())
-        return;
-    // No engine can do without what the process has mapped: one error then, and not a second one from the kernel's.
-    if (!try_read_text(fmt::format("/proc/{}/maps", pid)))
-        give_up(refused);
-    say(fmt::format("engine kernel: {}", refused));
+    if (const std::string obstacle = make_kernel(shared, pid); !obstacle.empty())
+        give_up(refused.empty() ? fmt::format("--engine kernel: {}", obstacle) : refused);
 }
 
 // For --engine auto: whether the kernel's engine shall have what stubs cannot. Says which engine it takes, and why.
@@ -649,6 +639,8 @@ int run(const Options& options, const engine::Script& script)
         shared.files =
             engine::bpf::attach_to_files(*shared.kernel, script, shared.names, engine::probes_with_sites(script));
     auto session = std::make_unique<Session>(script, program.target(), shared.session_options());
+    if (!refused.empty()) // only now: what refuses both engines is one error
+        say(fmt::format("engine kernel: {}", refused));
     for (const std::string& trouble : session->matcher().troubles())
         shared.say_once(trouble);
     if (options.dry) {
