@@ -104,9 +104,10 @@ void add_timelines(CLI::App& app, Given& given)
             ->check(CLI::Range(1U, most).description(""));
     };
     samples(record);
-    record->footer("With -e TEXT or a FILE each printf() of the script is an event, with its values. The options of\n"
-                   "fastsdt-trace mean what they mean without record; see fastsdt-trace --help.\n\n"
-                   "Then: babeltrace2 DIR, or fastsdt-trace export DIR -o FILE.json. See fastsdt-trace(1), SUBCOMMANDS.");
+    record->footer(
+        "With -e TEXT or a FILE each printf() of the script is an event, with its values. The options of\n"
+        "fastsdt-trace mean what they mean without record; see fastsdt-trace --help.\n\n"
+        "Then: babeltrace2 DIR, or fastsdt-trace export DIR -o FILE.json. See fastsdt-trace(1), SUBCOMMANDS.");
     record->fallthrough();
     CLI::App* const functions = given.functions_command = app.add_subcommand(
         "functions", "Table of the program's functions: calls, and time with and without what they call");

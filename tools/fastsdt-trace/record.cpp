@@ -102,8 +102,7 @@ std::string program_of(const Options& options)
         file = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", options.pids[0]), error);
         if (error)
             throw Unusable(unreadable(options.pids[0], error.value()));
-    }
-    else if (options.selection.exes.size() == 1)
+    } else if (options.selection.exes.size() == 1)
         file = options.selection.exes[0];
     if (file.empty())
         throw Unusable("which probes are meant? Name them with --probes or --functions");
