@@ -54,6 +54,8 @@ plain 2 '--exe ./absent: No such file or directory' --exe ./absent -e "$order"
 plain 2 '--user nobodyatall: there is no such user' --user nobodyatall -e "$order"
 plain 2 '--container ab: at least 6 characters' --container ab -e "$order"
 plain 2 'absent.bt: No such file or directory' absent.bt -p $$
+plain 2 'list: No such file or directory, and no subcommand; did you mean "--list"?' list ./app
+plain 2 '--functions: "-p" is an option, and a PATTERN is wanted' top --functions -p $$
 plain 2 'laetncy: No such file or directory, and no subcommand; did you mean "latency"?' laetncy main -p $$
 plain 2 "there is no file of that name; a script's text goes behind -e" "$order" -p $$
 

@@ -83,11 +83,21 @@ class Help : public CLI::Formatter {
     }
 };
 
+void patterns(CLI::App* command, const char* name, std::vector<std::string>& to, const char* what)
+{
+    // No name begins so: the pattern was forgotten.
+    const auto check = [](const std::string& value) {
+        return value.starts_with('-') ? fmt::format("\"{}\" is an option, and a PATTERN is wanted", value) : "";
+    };
+    command->add_option(name, to, what)
+        ->type_name("PATTERN")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(CLI::Validator(check, ""));
+}
+
 void add_timelines(CLI::App& app, Given& given)
 {
-    const auto patterns = [](CLI::App* command, const char* name, std::vector<std::string>& to, const char* what) {
-        command->add_option(name, to, what)->type_name("PATTERN")->delimiter(',')->allow_extra_args(false);
-    };
     CLI::App* const record = given.record_command = app.add_subcommand(
         "record", "Write each hit with its time and arguments to a trace (CTF 1.8), which babeltrace2 and others read");
     record->add_option("-o,--output", given.timeline.folder, "Folder for the trace; it must not be there yet")
