@@ -97,9 +97,8 @@ std::optional<int> read_options(int argc, char** argv, Options& options)
                "                                        after each link that go does\n"
                "Exit status: 0 done, 2 unusable input or usage. See fastsdt-index(1).");
     app.add_option("FILE", options.paths, "Linked ELF files; changed in place unless -o is given")
-        ->required()
         ->type_name("")
-        ->option_text("...");
+        ->option_text("..."); // not required(): a wrong option is the first thing to say
     app.add_option("-o,--output", options.output, "Write the result here (one FILE only)")->type_name("FILE");
     app.add_flag("-n,--dry-run", options.dry_run, "Say what would change and write nothing");
     app.add_flag("-q,--quiet", options.quiet, "Print nothing but errors");
@@ -112,6 +111,8 @@ std::optional<int> read_options(int argc, char** argv, Options& options)
         app.parse(argc, argv);
         if (toolexec)
             throw CLI::ValidationError("--toolexec", "comes first, and a command follows");
+        if (options.paths.empty())
+            throw CLI::RequiredError("FILE");
         if (!options.output.empty() && options.paths.size() != 1)
             throw CLI::ValidationError("--output", "needs exactly one FILE");
         // Not by ->excludes(), which --help would print in front of what the options do.

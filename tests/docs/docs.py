@@ -366,7 +366,12 @@ cc -O2 -g -Iinclude src/shop.c -o shop"""),
         setup="""printf '#include <fastsdt.h>\\n#include <unistd.h>\\nint main(int c, char **v) { FASTSDT(app, request, c); if (c == 2 && v[1][0] == 0x77) sleep(100); return 0; }\\n' >server.c
             cc -O2 -Iinclude server.c -o server; cp server a.out; ./server wait & pid=$!; trap 'kill $pid' EXIT""",
         change=[("--pid 4711 --seconds 10", "--pid $pid --seconds 0.1")])},
-    "docs/man/fastsdt-trace.1.scd": {"fastsdt-trace -e": run(want=on_x86, setup="rm -rf trace; cc -O2 -Iinclude examples/hello.c -o app")},
+    "docs/man/fastsdt-trace.1.scd": {
+        # The server: orders without an end.
+        "fastsdt-trace functions": run(want=on_x86,
+            setup="cc -O2 -Iinclude examples/hello.c -o app; ./app - </dev/zero >/dev/null & trap 'kill $!' EXIT; until [ /proc/$!/exe -ef app ]; do :; done",
+            change=[("-t 10", "-t 0.2"), ("$(pidof server)", "$!")]),
+        "fastsdt-trace": run(want=on_x86, setup="rm -rf trace; cc -O2 -Iinclude examples/hello.c -o app")},
     "docs/fleet.md": {
         "// /etc/fastsdt/trace.json": serve,
         "scrape_configs:": promtool("config"),

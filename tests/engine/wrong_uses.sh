@@ -54,6 +54,8 @@ plain 2 '--exe ./absent: No such file or directory' --exe ./absent -e "$order"
 plain 2 '--user nobodyatall: there is no such user' --user nobodyatall -e "$order"
 plain 2 '--container ab: at least 6 characters' --container ab -e "$order"
 plain 2 'absent.bt: No such file or directory' absent.bt -p $$
+plain 2 'list: No such file or directory, and no subcommand; did you mean "--list"?' list ./app
+plain 2 '--functions: "-p" is an option, and a PATTERN is wanted' top --functions -p $$
 plain 2 'laetncy: No such file or directory, and no subcommand; did you mean "latency"?' laetncy main -p $$
 plain 2 "there is no file of that name; a script's text goes behind -e" "$order" -p $$
 
@@ -178,6 +180,7 @@ wrong 2 '--pid: "app" is not the number of a process: pidof NAME tells it' fasts
 wrong 2 '"3" is no program: a COMMAND begins with one, as in -- ./app 3' fastsdt-probe ./app 3
 wrong 2 'no USDT probe matches "shop:oder"; `fastsdt-check --plan ./app` lists them' fastsdt-probe --probe shop:oder ./app
 wrong 2 'FILE is required' fastsdt-index
+wrong 2 'not expected: --bogus; see fastsdt-index --help' fastsdt-index --bogus
 wrong 2 'app.c: not an ELF file' fastsdt-index app.c
 
 # Who may not.
@@ -186,5 +189,15 @@ if [ ${#as_user[@]} != 0 ]; then
     wrong 2 'no process is named, and only the kernel can count in all of them: not allowed to attach uprobes...run as root...Without such rights, name a process' \
         "${as_user[@]}" fastsdt-trace -e 'uprobe:/bin/sh:main { @ = count(); }'
     wrong 2 '--engine kernel: not allowed to attach uprobes' "${as_user[@]}" fastsdt-trace --engine kernel -e 'uprobe:/bin/sh:main { @ = count(); }'
+    for what in functions top latency\ main; do # shellcheck disable=SC2086
+        wrong 2 "process $$: not allowed to read its memory; run as root, or as its user" "${as_user[@]}" fastsdt-trace $what -p $$
+    done
+    # Who has the right to attach uprobes, and not to read that process: said once, not for each engine.
+    "${as_user[@]}" sleep 1000 & other=$!
+    until [ "/proc/$other/exe" -ef "$(command -v sleep)" ]; do kill -0 "$other"; done
+    wrong 2 "process $other: " \
+        setpriv --bounding-set=-sys_ptrace --inh-caps=-sys_ptrace fastsdt-trace -e 'uprobe:/bin/sleep:main { @ = count(); }' -p "$other"
+    expect "one error" "$(wc -l <err)" 1
+    kill "$other"
 fi
 echo "$tried wrong uses"

@@ -83,11 +83,21 @@ class Help : public CLI::Formatter {
     }
 };
 
+void patterns(CLI::App* command, const char* name, std::vector<std::string>& to, const char* what)
+{
+    // No name begins so: the pattern was forgotten.
+    const auto check = [](const std::string& value) {
+        return value.starts_with('-') ? fmt::format("\"{}\" is an option, and a PATTERN is wanted", value) : "";
+    };
+    command->add_option(name, to, what)
+        ->type_name("PATTERN")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(CLI::Validator(check, ""));
+}
+
 void add_timelines(CLI::App& app, Given& given)
 {
-    const auto patterns = [](CLI::App* command, const char* name, std::vector<std::string>& to, const char* what) {
-        command->add_option(name, to, what)->type_name("PATTERN")->delimiter(',')->allow_extra_args(false);
-    };
     CLI::App* const record = given.record_command = app.add_subcommand(
         "record", "Write each hit with its time and arguments to a trace (CTF 1.8), which babeltrace2 and others read");
     record->add_option("-o,--output", given.timeline.folder, "Folder for the trace; it must not be there yet")
@@ -104,16 +114,17 @@ void add_timelines(CLI::App& app, Given& given)
             ->check(CLI::Range(1U, most).description(""));
     };
     samples(record);
-    record->footer("With -e TEXT or a FILE each printf() of the script is an event, with its values. The options of\n"
-                   "fastsdt-trace mean what they mean without record; see fastsdt-trace --help.\n\n"
-                   "Then: babeltrace2 DIR, or fastsdt-trace export DIR -o FILE.json. See fastsdt-trace(1), TIMELINES.");
+    record->footer(
+        "With -e TEXT or a FILE each printf() of the script is an event, with its values. The options of\n"
+        "fastsdt-trace mean what they mean without record; see fastsdt-trace --help.\n\n"
+        "Then: babeltrace2 DIR, or fastsdt-trace export DIR -o FILE.json. See fastsdt-trace(1), SUBCOMMANDS.");
     record->fallthrough();
     CLI::App* const functions = given.functions_command = app.add_subcommand(
         "functions", "Table of the program's functions: calls, and time with and without what they call");
     functions->add_option("-o,--output", given.timeline.folder, "Write the trace as record does, too")
         ->type_name("DIR");
     patterns(functions, "--functions", given.timeline.functions, "Only these, [FILE:]FUNCTION; all by default");
-    functions->footer("See fastsdt-trace --help for the other options, and fastsdt-trace(1), TIMELINES.");
+    functions->footer("See fastsdt-trace --help for the other options, and fastsdt-trace(1), SUBCOMMANDS.");
     functions->fallthrough();
     CLI::App* const report = given.report_command = app.add_subcommand(
         "report",
@@ -128,7 +139,7 @@ void add_timelines(CLI::App& app, Given& given)
     report->footer("Examples:\n"
                    "  fastsdt-trace report -o page.html -- ./shop\n"
                    "  fastsdt-trace report -o page.html -t 5 --functions 'serve_*' -p $(pidof shop)\n\n"
-                   "See fastsdt-trace --help for the other options, and fastsdt-trace(1), TIMELINES.");
+                   "See fastsdt-trace --help for the other options, and fastsdt-trace(1), SUBCOMMANDS.");
     report->fallthrough();
     CLI::App* const top = given.top_command =
         app.add_subcommand("top", "Table of probes by rate, and of functions by rate and time, again and again");
@@ -150,7 +161,7 @@ void add_timelines(CLI::App& app, Given& given)
                 "Examples:\n"
                 "  fastsdt-trace top -p $(pidof shop)\n"
                 "  fastsdt-trace top --functions 'shop:serve_*' --sort p99 --exe /usr/bin/shop\n\n"
-                "See fastsdt-trace --help for the other options, and fastsdt-trace(1), TOP.");
+                "See fastsdt-trace --help for the other options, and fastsdt-trace(1), SUBCOMMANDS.");
     top->fallthrough();
     CLI::App* const exported = given.export_command = app.add_subcommand(
         "export", "Make a file for Perfetto, Chrome or speedscope of a trace that record has written");
@@ -177,7 +188,7 @@ void add_subcommands(CLI::App& app, Given& given)
                     "Examples:\n"
                     "  fastsdt-trace latency shop:begin shop:end -p $(pidof shop)\n"
                     "  fastsdt-trace latency ./shop:serve -- ./shop\n\n"
-                    "See fastsdt-trace --help for the other options, and fastsdt-trace(1), LATENCY.");
+                    "See fastsdt-trace --help for the other options, and fastsdt-trace(1), SUBCOMMANDS.");
     latency->fallthrough();
     add_timelines(app, given);
     CLI::App* const serve = given.serve_command = app.add_subcommand(
@@ -198,7 +209,7 @@ void add_subcommands(CLI::App& app, Given& given)
         "Examples:\n"
         "  fastsdt-trace serve --config /etc/fastsdt/trace.json\n"
         "  fastsdt-trace serve --exe /usr/bin/shop -e 'usdt:*:shop:order { @orders[arg0] = count(); }'\n\n"
-        "Then: curl http://127.0.0.1:9946/metrics. See fastsdt-trace(1), SERVE.");
+        "Then: curl http://127.0.0.1:9946/metrics. See fastsdt-trace(1), SUBCOMMANDS.");
     serve->fallthrough();
 }
 

@@ -277,6 +277,20 @@ void take_words(Options& options, const std::string& option, const std::vector<s
     }
 }
 
+// A script on the command line, or a subcommand that does not exist or is misspelt, in the place of a script's file.
+void refuse_no_file(const std::string& word, const Given& given)
+{
+    if (word.find('{') != word.npos && access(word.c_str(), F_OK) != 0)
+        give_up("there is no file of that name; a script's text goes behind -e");
+    if (!word.empty() && std::ranges::all_of(word, [](char c) { return c >= 'a' && c <= 'z'; })
+        && access(word.c_str(), F_OK) != 0) {
+        const bool is_option = word == "list" || word == "help" || word == "version";
+        const std::string meant = is_option ? "--" + word : given.subcommand->word();
+        give_up(fmt::format("{}: No such file or directory, and no subcommand; {}", word,
+                            meant.empty() ? "see fastsdt-trace --help" : fmt::format("did you mean \"{}\"?", meant)));
+    }
+}
+
 // Checks what the parser cannot.
 void check_options(Options& options, const Given& given)
 {
@@ -364,15 +378,7 @@ void check_options(Options& options, const Given& given)
         take_words(options, "--probes", given.timeline.probes, false);
     } else if (is_file) {
         const std::string& word = given.words[0];
-        if (word.find('{') != word.npos && access(word.c_str(), F_OK) != 0)
-            give_up("there is no file of that name; a script's text goes behind -e");
-        // A subcommand that does not exist, or is misspelt, is no file either.
-        if (!word.empty() && std::ranges::all_of(word, [](char c) { return c >= 'a' && c <= 'z'; })
-            && access(word.c_str(), F_OK) != 0)
-            give_up(fmt::format("{}: No such file or directory, and no subcommand; {}", word,
-                                given.subcommand->word().empty()
-                                    ? "see fastsdt-trace --help"
-                                    : fmt::format("did you mean \"{}\"?", given.subcommand->word())));
+        refuse_no_file(word, given);
         options.text = read_script(word).text;
         options.name = word;
     } else {

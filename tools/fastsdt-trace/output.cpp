@@ -39,22 +39,21 @@ void Summary::count(const engine::Site& site, const engine::SiteState& state, bo
 
 std::string Summary::why_left_out() const
 {
-    std::vector<const Reason*> order;
+    // Several states have the same words here: those are one reason.
+    std::map<std::string, uint64_t> words;
     for (const auto& [sentence, reason] : reasons_to_leave_out)
-        order.push_back(&reason);
-    std::stable_sort(order.begin(), order.end(), [](const Reason* a, const Reason* b) { return a->sites > b->sites; });
+        words[reason.state.detail.empty() ? "has too few bytes beside another probe" : reason.state.detail] +=
+            reason.sites;
+    std::vector<std::pair<std::string, uint64_t>> order(words.begin(), words.end());
+    std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
     constexpr size_t most = 5;
     std::string text;
-    size_t others = 0;
-    for (size_t i = 0; i < order.size(); ++i) {
-        const engine::SiteState& state = order[i]->state;
+    uint64_t others = 0;
+    for (size_t i = 0; i < order.size(); ++i)
         if (i < most)
-            text += fmt::format("{}{} ({})", i ? ", " : "the code ",
-                                state.detail.empty() ? "has too few bytes beside another probe" : state.detail,
-                                order[i]->sites);
+            text += fmt::format("{}{} ({})", i ? ", " : "the code ", order[i].first, order[i].second);
         else
-            others += order[i]->sites;
-    }
+            others += order[i].second;
     return text + (others ? fmt::format(", and other reasons ({})", others) : "");
 }
 
@@ -63,7 +62,7 @@ std::string Summary::cure() const
     for (const Reasons* each : {&reasons, &reasons_to_leave_out})
         for (const auto& [sentence, reason] : *each)
             if (reason.state.state == engine::State::handles_faults && !(reason.state.number & fault_division))
-                return fmt::format("--move-faulting arms such code also while the process handles {}",
+                return fmt::format("--move-faulting arms also code that may raise what the process handles: {}",
                                    engine::words_of_fault(reason.state.number).signals);
             else if (reason.state.state == engine::State::needs_system_call
                      && reason.state.detail.find("may set a seccomp filter") != std::string::npos)

@@ -10,6 +10,7 @@
 #include "base/unusable.h"
 #include "code/machine.h"
 #include "proc/processes.h"
+#include "proc/text.h"
 #include "say.h"
 #include "script/language.h"
 
@@ -97,9 +98,11 @@ std::string program_of(const Options& options)
     if (!options.command.empty())
         file =
             options.command[0].find('/') == std::string::npos ? in_search_path(options.command[0]) : options.command[0];
-    else if (options.pids.size() == 1)
+    else if (options.pids.size() == 1) {
         file = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", options.pids[0]), error);
-    else if (options.selection.exes.size() == 1)
+        if (error)
+            throw Unusable(unreadable(options.pids[0], error.value()));
+    } else if (options.selection.exes.size() == 1)
         file = options.selection.exes[0];
     if (file.empty())
         throw Unusable("which probes are meant? Name them with --probes or --functions");

@@ -5,6 +5,7 @@
 #include "elf/archive.h"
 #include "base/clock.h"
 #include "base/output_file.h"
+#include "base/printable.h"
 #include "output.h"
 #include "pprof.h"
 #include "base/unusable.h"
@@ -181,8 +182,9 @@ private:
                 options_.read_memory ? "" : "; --read-memory allows them in a program that sets none"));
         }
         if (last.left_out)
-            say(fmt::format("{} that fit{} a pattern {} not armed: {}", last.left_out, last.left_out == 1 ? "s" : "",
-                            last.left_out == 1 ? "is" : "are", last.why_left_out()));
+            say(fmt::format("{} not armed: {}",
+                            plural(last.left_out, "place that fits a pattern is", "places that fit a pattern are"),
+                            last.why_left_out()));
         if (const std::string cure = last.cure(); !cure.empty())
             say(cure);
         if (last.lost_samples)
@@ -509,13 +511,8 @@ std::string refusal(pid_t pid)
 // @param refused  why the user engine cannot have the process; empty: it was not wanted
 void make_kernel_or_give_up(Shared& shared, pid_t pid, const std::string& refused)
 {
-    const std::string obstacle = make_kernel(shared, pid);
-    if (refused.empty() && !obstacle.empty())
-        give_up(fmt::format("--engine kernel: {}", obstacle));
-    if (!obstacle.empty())
-        give_up(refused);
-    if (!refused.empty())
-        say(fmt::format("engine kernel: {}", refused));
+    if (const std::string obstacle = make_kernel(shared, pid); !obstacle.empty())
+        give_up(refused.empty() ? fmt::format("--engine kernel: {}", obstacle) : refused);
 }
 
 // For --engine auto: whether the kernel's engine shall have what stubs cannot. Says which engine it takes, and why.
@@ -642,6 +639,8 @@ int run(const Options& options, const engine::Script& script)
         shared.files =
             engine::bpf::attach_to_files(*shared.kernel, script, shared.names, engine::probes_with_sites(script));
     auto session = std::make_unique<Session>(script, program.target(), shared.session_options());
+    if (!refused.empty()) // only now: what refuses both engines is one error
+        say(fmt::format("engine kernel: {}", refused));
     for (const std::string& trouble : session->matcher().troubles())
         shared.say_once(trouble);
     if (options.dry) {
