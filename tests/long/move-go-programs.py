@@ -3,9 +3,12 @@
 """What tests/long/move-go-programs.sh says, with the packages that it has unpacked in the current folder."""
 import argparse
 import base64
+import contextlib
+import glob
 import gzip
 import hashlib
 import http.client
+import io
 import json
 import multiprocessing
 import os
@@ -17,6 +20,7 @@ import socket
 import ssl
 import subprocess
 import sys
+import tarfile
 import threading
 import time
 import urllib.parse
@@ -60,14 +64,73 @@ class Client:
         else:
             self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=LONG_ENOUGH)
 
-    def ask(self, path, body=None, wanted=200, **headers):
+    def ask(self, path, body=None, wanted=200, method=None, **headers):
         headers = {name.replace("_", "-"): value for name, value in headers.items()}
-        self.connection.request("GET" if body is None else "POST", path, body, headers)
+        self.connection.request(method or ("GET" if body is None else "POST"), path, body, headers)
         answer = self.connection.getresponse()
         text = answer.read()
         if answer.status != wanted:
             raise Broken(f"{path}: status {answer.status}: {text[:200]}")
         return text
+
+
+class AtSocket(http.client.HTTPConnection):
+    """A connection to a socket that has a path."""
+
+    def __init__(self, path):
+        super().__init__("localhost", timeout=LONG_ENOUGH)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self.path)
+
+
+class Docker(Client):
+    """A client of dockerd."""
+
+    def __init__(self): # pylint: disable=super-init-not-called # it has another connection
+        self.connection = AtSocket(f"{WORK}/docker")
+
+    def call(self, method, path, values=None, wanted=200, **query):
+        """@param values  what is sent as JSON. @return the answer's, or None where it has none"""
+        text = self.ask(f"{path}?{urllib.parse.urlencode(query)}", None if values is None else json.dumps(values), wanted, method,
+                        Content_Type="application/json")
+        return json.loads(text) if text else None
+
+    def import_image(self, name, files):
+        repository, tag = name.split(":")
+        packed = tar(files)
+        self.ask("/images/create?" + urllib.parse.urlencode({"fromSrc": "-", "repo": repository, "tag": tag}), packed, Content_Type="application/x-tar")
+
+    def create(self, name, image, *command):
+        """@return the container's id"""
+        return self.call("POST", "/containers/create", {
+            "Image": image, "Cmd": list(command), "NetworkDisabled": True, "Env": ["OWN=" + name], "HostConfig": {"NetworkMode": "none"}}, 201, name=name)["Id"]
+
+    def remove(self, name):
+        self.call("DELETE", f"/containers/{name}", wanted=204, force=1)
+
+
+def tar(files):
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for name, text in files.items():
+            member = tarfile.TarInfo(name)
+            member.size, member.mode = len(text), 0o755
+            archive.addfile(member, io.BytesIO(text))
+    return packed.getvalue()
+
+
+def frames(text):
+    """What a container wrote, as the stream's number and its bytes, of an answer that has both."""
+    streams = {}
+    while text:
+        size = int.from_bytes(text[4:8], "big")
+        streams[text[0]] = streams.get(text[0], b"") + text[8:8 + size]
+        text = text[8 + size:]
+    return streams
 
 
 def same(what, got, wanted):
@@ -77,7 +140,12 @@ def same(what, got, wanted):
 
 # ---- The programs: `command` starts one, `client(number)` makes a function of a number which asks, checks, and raises what is wrong.
 
-class OnePort:
+class Program:
+    def ended(self):
+        """Takes away what it may have left outside of this folder."""
+
+
+class OnePort(Program):
     def __init__(self):
         self.port = free_port()
 
@@ -161,7 +229,7 @@ class Etcd(OnePort):
         return ask
 
 
-class Caddy:
+class Caddy(Program):
     name, file, unit = "caddy", "usr/bin/caddy", "requests"
 
     def __init__(self):
@@ -267,6 +335,112 @@ class Containerd(OnePort):
         return ask
 
 
+class Dockerd(Program):
+    """Containers run, by the containerd and the runc of the same release."""
+    name, file, unit = "dockerd", "usr/sbin/dockerd", "calls"
+    group = f"/move-go-programs.{os.getpid()}" # the containers' control group
+
+    def command(self, program):
+        with open("says.c", "w", encoding="ascii") as file: # says.c TEXT STATUS; without them it waits
+            file.write("#include <stdio.h>\n#include <stdlib.h>\n#include <unistd.h>\nint main(int count, char** words)\n{\n"
+                       "    while (count < 3)\n        pause();\n    fprintf(stderr, \"%s\\n\", getenv(\"OWN\"));\n    puts(words[1]);\n"
+                       "    return atoi(words[2]);\n}\n")
+        subprocess.run(["gcc", "-O1", "-static", "-o", "says", "says.c"], check=True)
+        with open("dockerd.json", "w", encoding="ascii") as file: # not the machine's
+            file.write("{}")
+        return [program, "--host", f"unix://{WORK}/docker", "--data-root", f"{WORK}/dockerd.data", "--exec-root", f"{WORK}/dockerd.state",
+                "--pidfile", f"{WORK}/dockerd.pid", "--config-file", f"{WORK}/dockerd.json", "--storage-driver", "vfs", "--cgroup-parent", self.group,
+                "--group", "root", "--bridge", "none", "--iptables=false", "--ip6tables=false", "--ip-forward=false", "--log-level", "error"]
+
+    def ended(self):
+        for process in os.listdir("/proc"): # what watches a container does not end with a dockerd that was killed
+            with contextlib.suppress(OSError), open(f"/proc/{process}/cmdline", "rb") as words:
+                if f"\0-address\0{WORK}/".encode() in words.read():
+                    os.kill(int(process), signal.SIGKILL)
+        for path, folders, _ in os.walk("/sys/fs/cgroup"):
+            if self.group[1:] in folders:
+                for container in [*glob.glob(f"{glob.escape(path)}{self.group}/*/"), path + self.group]:
+                    with contextlib.suppress(OSError):
+                        os.rmdir(container)
+
+    def client(self, number):
+        docker = Docker()
+        with open("says", "rb") as file:
+            says = file.read()
+        own = f"own{number}.{os.urandom(8).hex()}" # what a client before this one left has other names
+        docker.import_image(f"{own}:says", {"says": says})
+
+        def listed():
+            return [c["Id"] for c in docker.call("GET", "/containers/json", all=1) if f"/{own}" in c["Names"]]
+
+        def runs(i):
+            docker.create(own, f"{own}:says", "/says", f"text {i}", str(i % 200))
+            docker.call("POST", f"/containers/{own}/start", wanted=204)
+            same("a status", docker.call("POST", f"/containers/{own}/wait")["StatusCode"], i % 200)
+            same("a log", frames(docker.ask(f"/containers/{own}/logs?stdout=1&stderr=1")), {1: b"text %d\n" % i, 2: own.encode() + b"\n"})
+            same("a state", docker.call("GET", f"/containers/{own}/json")["State"]["ExitCode"], i % 200)
+            docker.remove(own)
+
+        def executes(i):
+            docker.create(own, f"{own}:says", "/says")
+            docker.call("POST", f"/containers/{own}/start", wanted=204)
+            asked = docker.call("POST", f"/containers/{own}/exec", {
+                "Cmd": ["/says", f"in it {i}", "7"], "AttachStdout": True, "AttachStderr": True, "Env": ["OWN=exec"]}, 201)["Id"]
+            said = docker.ask(f"/exec/{asked}/start", json.dumps({"Detach": False}), Content_Type="application/json")
+            same("what was executed", frames(said), {1: b"in it %d\n" % i, 2: b"exec\n"})
+            until("its end is known", lambda: not docker.call("GET", f"/exec/{asked}/json")["Running"])
+            same("its status", docker.call("GET", f"/exec/{asked}/json")["ExitCode"], 7)
+            same("processes", [p[-1] for p in docker.call("GET", f"/containers/{own}/top", ps_args="-o pid,args")["Processes"]], ["/says"])
+            docker.call("POST", f"/containers/{own}/kill", wanted=204)
+            same("a killed one's status", docker.call("POST", f"/containers/{own}/wait")["StatusCode"], 128 + signal.SIGKILL)
+            docker.remove(own)
+
+        def images(i):
+            files = {f"file{n}": b"%d " % (i + n) * (n * 7919 % 20000) for n in range(4)}
+            docker.import_image(f"{own}:{i}", files)
+            image = docker.call("GET", f"/images/{own}:{i}/json")
+            same("an image's size", image["Size"], sum(map(len, files.values())))
+            same("its names", image["RepoTags"], [f"{own}:{i}"])
+            docker.create(own, f"{own}:{i}", "/none")
+            with tarfile.open(fileobj=io.BytesIO(docker.ask(f"/containers/{own}/archive?path=/file3"))) as archive:
+                same("an image's file", archive.extractfile("file3").read(), files["file3"])
+            docker.remove(own)
+            docker.call("DELETE", f"/images/{own}:{i}")
+            docker.call("GET", f"/images/{own}:{i}/json", wanted=404)
+
+        def containers(i):
+            begin = time.time()
+            made = docker.create(f"{own}.old", f"{own}:says", "/says", str(i))
+            docker.call("POST", f"/containers/{own}.old/rename", wanted=204, name=own)
+            container = docker.call("GET", f"/containers/{own}/json")
+            same("a container", [container["Id"], container["Name"], container["Args"], container["State"]["Status"]],
+                 [made, f"/{own}", [str(i)], "created"])
+            same("a list of containers", listed(), [made])
+            text = b"%d " % i * (1 + i * 7919 % 20000)
+            docker.ask(f"/containers/{own}/archive?path=/", tar({"put": text}), method="PUT", Content_Type="application/x-tar")
+            with tarfile.open(fileobj=io.BytesIO(docker.ask(f"/containers/{own}/archive?path=/put"))) as archive:
+                same("what was put", archive.extractfile("put").read(), text)
+            same("changes", docker.call("GET", f"/containers/{own}/changes"), [{"Path": "/put", "Kind": 1}])
+            docker.remove(own)
+            same("no container", listed(), [])
+            lines = docker.ask("/events?" + urllib.parse.urlencode({
+                "since": f"{begin:.9f}", "until": f"{time.time():.9f}", "filters": json.dumps({"container": [made]})}))
+            same("events", [json.loads(line)["Action"] for line in lines.splitlines()],
+                 ["create", "rename", "extract-to-dir", "archive-path", "destroy"])
+
+        def others(i):
+            version = docker.call("GET", "/version")
+            same("a version", [version["ApiVersion"], version["Os"]], ["1.41", "linux"])
+            same("networks", sorted(n["Name"] for n in docker.call("GET", "/networks")), ["host", "none"])
+            docker.call("POST", "/volumes/create", {"Name": f"{own}.{i}", "Labels": {"i": str(i)}}, 201)
+            mine = {"filters": json.dumps({"name": [own]})}
+            same("volumes", [[v["Name"], v["Labels"]] for v in docker.call("GET", "/volumes", **mine)["Volumes"]], [[f"{own}.{i}", {"i": str(i)}]])
+            docker.call("DELETE", f"/volumes/{own}.{i}", wanted=204)
+            same("no volumes", docker.call("GET", "/volumes", **mine)["Volumes"] or [], [])
+
+        return lambda i: (runs, images, containers, others, executes)[(i + number) % 5](i)
+
+
 # ---- Loads
 
 class Load:
@@ -323,11 +497,12 @@ class Traces:
         self.random = random.Random(f"{arguments.s} {kind.name}")
         self.rounds = self.killed = self.killed_armed = self.armed = 0
         self.sites, self.broken, self.arming = set(), None, 0.0
+        folders = f"{WORK}/package/usr/bin:{WORK}/package/usr/sbin" # dockerd starts others
         with open(f"{self.name}.log", "wb") as log:
             # pylint: disable-next=consider-using-with
             self.process = subprocess.Popen(["nice", "-n", str(LESS), "setpriv", "--pdeathsig", "KILL", *self.program.command(self.file)],
                                             stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=WORK,
-                                            env={**os.environ, "GOTRACEBACK": "all", "HOME": WORK})
+                                            env={**os.environ, "GOTRACEBACK": "all", "HOME": WORK, "PATH": f"{folders}:{os.environ['PATH']}"})
         self.load = self.last = None
 
     def check_alive(self):
@@ -477,9 +652,10 @@ class Traces:
             self.load.end()
         self.process.terminate()
         self.process.wait()
+        self.program.ended()
 
 
-KINDS = {kind.name: kind for kind in (Prometheus, Etcd, Caddy, Containerd)}
+KINDS = {kind.name: kind for kind in (Prometheus, Etcd, Caddy, Containerd, Dockerd)}
 
 
 def main():
