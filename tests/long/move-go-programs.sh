@@ -35,7 +35,7 @@ trap 'exit 143' TERM INT
 cd "$work"
 apt-get -o APT::Sandbox::User=root download -q prometheus etcd-server caddy containerd docker.io runc tini >/dev/null
 for package in *.deb; do dpkg -x "$package" package; done
-export PATH=$bin:$PATH
+export PATH=$bin:$PATH PYTHONDONTWRITEBYTECODE=1
 # In namespaces of its own: what containerd and dockerd mount ends with it, and what they write into these folders is in ours.
 mkdir -p over/{etc,opt,run}{,.work}
 unshare --mount --propagation private sh -c '
