@@ -23,7 +23,7 @@ gcc-s390x-linux-gnu gcc-mips64el-linux-gnuabi64
 libc6-dev-arm64-cross libc6-dev-armhf-cross libc6-dev-riscv64-cross libc6-dev-ppc64el-cross
 libc6-dev-s390x-cross libc6-dev-mips64el-cross
 qemu-user qemu-system-arm qemu-system-misc qemu-system-ppc opensbi musl-tools
-gdb-multiarch elfutils debootstrap tcl meson automake cargo golang-go librust-cc-dev lintian
+gdb-multiarch elfutils debootstrap tcl meson automake cargo golang-go delve librust-cc-dev lintian
 curl dwarves wrk redis-server iproute2 babeltrace2 prometheus python3-prometheus-client python3-yaml python3-jsonschema
 python3-pip python3-setuptools python3-wheel python3-pandas mypy debhelper rpm rpmlint dejagnu zsh fish"
 case ${1:-} in

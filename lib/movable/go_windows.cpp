@@ -255,8 +255,9 @@ Window GoWindows::entry_word(const Body& body) const
 }
 
 // Debuggers break where the line table says that the first instructions end, and write there without asking anybody. In the middle of a jump that
-// would make it lead anywhere. Until Go 1.20 that is behind the check, where the window begins. Later it is behind push %rbp; mov %rsp, %rbp, which
-// are too few: so the check's branch moves too, in front of the hit.
+// would make it lead anywhere. Until Go 1.20 that is behind the check, where the window begins. Later it is behind push %rbp; mov %rsp, %rbp, or
+// between these where the function has no frame. So of the check its branch moves too, in front of the hit, and its comparison where that is too
+// few bytes yet; it reads the thread's g, which is always there.
 Window GoWindows::entry_of(const Body& body) const
 {
     if (of_words())
@@ -265,9 +266,12 @@ Window GoWindows::entry_of(const Body& body) const
     window.address = body.entry;
     auto step = std::find_if(body.steps.begin(), body.steps.end(),
                              [&](const Body::Step& one) { return one.address == body.entry; });
-    if (step != body.steps.begin() && sets_frame_pointer(image_.bytes_at(body.entry))) {
-        window.at = std::prev(step)->length;
-        window.address -= window.at;
+    if (const Bytes code = image_.bytes_at(body.entry); sets_frame_pointer(code)) {
+        constexpr uint64_t push = 1, push_and_move = 4;
+        const uint64_t breakpoint = body.entry + (makes_frame(code.subspan(push_and_move)) ? push_and_move : push);
+        for (auto before = step; before != body.steps.begin() && breakpoint - window.address < jump_size;)
+            window.address = (--before)->address;
+        window.at = uint8_t(body.entry - window.address);
     }
     uint64_t end = body.entry;
     for (; end - window.address < jump_size; ++step) {

@@ -5,7 +5,7 @@
 //     f:  cmp 0x10(%r14),%rsp      the stack's check, as cmd/internal/obj/x86/obj6.go makes it: stacksplit()
 //         jbe grow                              <- the window of the entry, which is hit behind this
 //         push %rbp; mov %rsp,%rbp              <- and this, where the branch is a short one
-//         sub $N,%rsp                           <- debuggers break here
+//         sub $N,%rsp                           <- debuggers break here, or, where there is no frame, at the mov: then the window begins at f
 //         ...
 //         add $N,%rsp; pop %rbp; ret                <- that of a return
 //

@@ -28,9 +28,17 @@ func small(n int64) int64 {
 //go:noinline
 func large(n int64) int64 {
 	var some [300]byte
-	some[leaf(n)%300]++
+	some[(leaf(n)+frameless(same))%300]++
 	return n + int64(some[0]+some[1])*0
 }
+
+//go:noinline
+func frameless(f func() int64) int64 {
+	return f()
+}
+
+//go:noinline
+func same() int64 { return 7 }
 
 //go:noinline
 func leaf(n int64) int64 {
@@ -71,7 +79,7 @@ works_or_rests() {
 # gdb_says: where it stops, by function and line, and which functions are on the stack there.
 gdb_says() {
     timeout 100 gdb -nx -q -batch -p $pid -ex 'tbreak main.small' -ex continue -ex 'backtrace 4' -ex 'tbreak main.large' -ex continue -ex 'backtrace 4' \
-        -ex 'tbreak main.leaf' -ex continue -ex 'backtrace 5' -ex finish -ex finish -ex 'break main.small' -ex continue -ex continue -ex 'backtrace 4' \
+        -ex 'tbreak main.frameless' -ex continue -ex 'backtrace 4' -ex 'tbreak main.leaf' -ex continue -ex 'backtrace 5' -ex finish -ex finish -ex 'break main.small' -ex continue -ex continue -ex 'backtrace 4' \
         -ex delete -ex detach </dev/null >gdb.out 2>&1 || fail "gdb: $(cat gdb.out)"
     # It may be anywhere when gdb comes.
     sed '1,/^Temporary breakpoint 1 /d' gdb.out | sed -nE 's/.*(main\.[a-z]*) \(.*\/(stops\.go:[0-9]+)$/\1 \2/p'
@@ -102,7 +110,7 @@ for line in open(f'/proc/{sys.argv[1]}/maps'):
         fail "$version: its code is not its file's"
     works_or_rests
     gdb_says >alone
-    expect "$version: lines of gdb's that are read" "$(grep -c 'main\.small' alone)" 8
+    expect "$version: lines of gdb's that are read" "$(grep -c 'main\.small' alone)" 9
     for n in 1 2 3; do diff alone traced$n || fail "$version: gdb of a traced program (>) and by itself (<): $(cat gdb.out)"; done
     works_or_rests
     exec 3>&- 4<&-

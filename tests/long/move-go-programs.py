@@ -2,358 +2,31 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What tests/long/move-go-programs.sh says, with the packages that it has unpacked in the current folder."""
 import argparse
-import base64
-import gzip
-import hashlib
-import http.client
-import json
-import multiprocessing
 import os
 import random
 import re
 import selectors
 import signal
-import socket
-import ssl
 import subprocess
 import sys
 import threading
 import time
-import urllib.parse
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../engine"))
+from go_programs import CLIENTS, KINDS, LONG_ENOUGH, WORK, Broken, Load, Running, until  # noqa: E402
 from traced import Traced  # noqa: E402
 
-WORK = os.getcwd()
-CLIENTS = 3 # of each program
-LESS = 5 # niceness: of programs and clients, which are busy with what tracers leave of the processors; else these come too seldom
-LONG_ENOUGH = 300 # seconds for what takes some, on a busy machine
 
-
-class Broken(Exception):
-    """A promise was broken; the text says which."""
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
-def until(what, true):
-    """Polls."""
-    end = time.monotonic() + LONG_ENOUGH
-    while not true():
-        if time.monotonic() > end:
-            raise Broken(f"{LONG_ENOUGH} s were not enough: {what}")
-        time.sleep(0.02)
-
-
-class Client:
-    """A connection that stays. Each client has its own."""
-
-    def __init__(self, port, tls=False):
-        if tls:
-            context = ssl.create_default_context()
-            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-            self.connection = http.client.HTTPSConnection("localhost", port, timeout=LONG_ENOUGH, context=context)
-        else:
-            self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=LONG_ENOUGH)
-
-    def ask(self, path, body=None, wanted=200, **headers):
-        headers = {name.replace("_", "-"): value for name, value in headers.items()}
-        self.connection.request("GET" if body is None else "POST", path, body, headers)
-        answer = self.connection.getresponse()
-        text = answer.read()
-        if answer.status != wanted:
-            raise Broken(f"{path}: status {answer.status}: {text[:200]}")
-        return text
-
-
-def same(what, got, wanted):
-    if got != wanted:
-        raise Broken(f"{what}: {str(got)[:200]} instead of {str(wanted)[:200]}")
-
-
-# ---- The programs: `command` starts one, `client(number)` makes a function of a number which asks, checks, and raises what is wrong.
-
-class OnePort:
-    def __init__(self):
-        self.port = free_port()
-
-
-class Prometheus(OnePort):
-    name, file, unit = "prometheus", "usr/bin/prometheus", "queries"
-
-    def command(self, program):
-        with open("prometheus.yml", "w", encoding="ascii") as file:
-            file.write("global: {scrape_interval: 200ms}\nscrape_configs: [{job_name: itself, static_configs: "
-                       f'[{{targets: ["127.0.0.1:{self.port}"]}}]}}]\n')
-        return [program, f"--config.file={WORK}/prometheus.yml", f"--storage.tsdb.path={WORK}/prometheus.data", f"--web.listen-address=127.0.0.1:{self.port}"]
-
-    def client(self, number):
-        client = Client(self.port)
-
-        def value(query):
-            result = json.loads(client.ask("/api/v1/query?query=" + urllib.parse.quote(query)))["data"]
-            return float(result["result"][1]) if result["resultType"] == "scalar" else float(result["result"][0]["value"][1])
-
-        def ask(i):
-            kind = (i + number) % 4
-            if kind == 0:
-                same("a sum", value(f"{i} * 7 + 1"), i * 7 + 1)
-            elif kind == 1:
-                same("a vector", value(f"sum(vector({i})) / 2"), i / 2)
-            elif kind == 2:
-                same("targets", value('count(up{job="itself"})'), 1)
-            elif b"go_goroutines" not in client.ask("/metrics"):
-                raise Broken("its metrics")
-        return ask
-
-
-class Etcd(OnePort):
-    name, file, unit = "etcd", "usr/bin/etcd", "calls"
-
-    def command(self, program):
-        at = f"http://127.0.0.1:{self.port}"
-        return [program, "--data-dir", f"{WORK}/etcd.data", "--listen-client-urls", at, "--advertise-client-urls", at,
-                "--listen-peer-urls", f"http://127.0.0.1:{free_port()}", "--unsafe-no-fsync",
-                "--auto-compaction-retention=1000", "--auto-compaction-mode=revision", "--logger=zap", "--log-level=error"]
-
-    def client(self, number):
-        client, watcher = Client(self.port), Client(self.port)
-        watched = []
-
-        def text(data):
-            return base64.b64encode(data.encode()).decode()
-
-        def call(method, **values):
-            return json.loads(client.ask("/v3/" + method, json.dumps(values)))
-
-        def watch():
-            watcher.connection.request("POST", "/v3/watch", json.dumps({"create_request": {"key": text(f"watched{number}")}}))
-            answers = watcher.connection.getresponse()
-            same("watch", json.loads(answers.readline())["result"]["created"], True)
-            return answers
-
-        def ask(i):
-            kind, key = i % 4, text(f"key{number}/{i % 1000}")
-            if kind == 0:
-                call("kv/put", key=key, value=text(f"value {i}" * 20))
-                same("get", call("kv/range", key=key)["kvs"][0]["value"], text(f"value {i}" * 20))
-            elif kind == 1:
-                call("kv/put", key=key, value=text("old"))
-                done = call("kv/txn", compare=[{"key": key, "target": "VALUE", "result": "EQUAL", "value": text("old")}],
-                            success=[{"requestPut": {"key": key, "value": text(f"new {i}")}}], failure=[])
-                same("a transaction", done.get("succeeded"), True)
-                same("what a transaction put", call("kv/range", key=key)["kvs"][0]["value"], text(f"new {i}"))
-            elif kind == 2:
-                if not watched:
-                    watched.append(watch())
-                call("kv/put", key=text(f"watched{number}"), value=text(f"event {i}"))
-                events = json.loads(watched[0].readline())["result"]["events"]
-                same("an event", [event["kv"]["value"] for event in events], [text(f"event {i}")])
-            else:
-                lease = call("lease/grant", TTL=600)["ID"]
-                call("kv/put", key=key, value=text("leased"), lease=lease)
-                call("lease/revoke", ID=lease)
-                same("what a lease had", call("kv/range", key=key).get("kvs"), None)
-        return ask
-
-
-class Caddy:
-    name, file, unit = "caddy", "usr/bin/caddy", "requests"
-
-    def __init__(self):
-        self.ports = [free_port() for _ in range(3)]
-
-    def command(self, program):
-        os.makedirs("files", exist_ok=True)
-        r = random.Random(1)
-        self.files = {f"{size}.txt": ("%d\n" % r.randrange(10 ** 9) * size)[:size].encode() for size in (0, 100, 10000, 1000000)}
-        for name, text in self.files.items():
-            with open(f"files/{name}", "wb") as file:
-                file.write(text)
-        files, proxy, tls = self.ports
-        with open("Caddyfile", "w", encoding="ascii") as file:
-            file.write(f"{{\n admin off\n skip_install_trust\n auto_https disable_redirects\n storage file_system {WORK}/caddy.data\n}}\n"
-                       f"http://:{files} {{\n bind 127.0.0.1\n root * {WORK}/files\n encode gzip\n file_server browse\n}}\n"
-                       f"http://127.0.0.1:{proxy} {{\n reverse_proxy 127.0.0.1:{files}\n}}\n"
-                       f"https://localhost:{tls} {{\n tls internal\n reverse_proxy 127.0.0.1:{files}\n}}\n")
-        return [program, "run", "--config", f"{WORK}/Caddyfile", "--adapter", "caddyfile"]
-
-    def client(self, number):
-        clients = [Client(port, port == self.ports[2]) for port in self.ports]
-        names = sorted(self.files)
-
-        def ask(i):
-            if i % 50 == 49: # another handshake
-                clients[2] = Client(self.ports[2], True)
-            client, name = clients[(i + number) % 3], names[i // 3 % len(names)]
-            wanted, kind = self.files[name], i // 16 % 4
-            if kind == 0 and wanted:
-                start = i % len(wanted)
-                same("a part", client.ask(f"/{name}", wanted=206, Range=f"bytes={start}-{start + 9}"), wanted[start:start + 10])
-            elif kind == 1:
-                packed = client.ask(f"/{name}", Accept_Encoding="gzip")
-                same("packed", gzip.decompress(packed) if packed[:2] == b"\x1f\x8b" else packed, wanted)
-            elif kind == 2 and number == 0:
-                client.ask("/missing", wanted=404)
-                if b"1000000.txt" not in client.ask("/"):
-                    raise Broken("a list of files")
-            else:
-                same("a file", client.ask(f"/{name}"), wanted)
-        return ask
-
-
-class Containerd(OnePort):
-    name, file, unit = "containerd", "usr/bin/containerd", "calls"
-
-    def command(self, program):
-        without = ", ".join(f'"io.containerd.{name}"' for name in (
-            "grpc.v1.cri", "internal.v1.opt", "snapshotter.v1.aufs", "snapshotter.v1.btrfs", "snapshotter.v1.devmapper",
-            "snapshotter.v1.zfs", "snapshotter.v1.overlayfs"))
-        with open("containerd.toml", "w", encoding="ascii") as file:
-            file.write(f'version = 2\nroot = "{WORK}/containerd.data"\nstate = "{WORK}/containerd.state"\n'
-                       f'disabled_plugins = [{without}]\n[grpc]\naddress = "{WORK}/socket"\n'
-                       f'[ttrpc]\naddress = "{WORK}/socket.ttrpc"\n[metrics]\naddress = "127.0.0.1:{self.port}"\n'
-                       # Contents and snapshots of which no image tells are no garbage here.
-                       '[plugins."io.containerd.gc.v1.scheduler"]\nmutation_threshold = 1000000000\nstartup_delay = "10000h"\n')
-        return [program, "--config", f"{WORK}/containerd.toml", "--log-level", "error"]
-
-    def client(self, number):
-        metrics = Client(self.port)
-        own = os.urandom(16).hex().encode() # contents that all namespaces share are resumed, which ctr cannot
-
-        def ctr(*words, data=None):
-            done = subprocess.run([f"{WORK}/package/usr/bin/ctr", "-a", f"{WORK}/socket", *words], input=data,
-                                  stdin=subprocess.DEVNULL if data is None else None, capture_output=True, check=False)
-            if done.returncode:
-                raise Broken(f"ctr {' '.join(words)}: {done.stderr.decode()[-300:]}")
-            return done.stdout
-
-        def lines(*words):
-            return [line.split() for line in ctr(*words).decode().splitlines()[1:]]
-
-        def ask(i):
-            space = f"space{number}"
-            kind = i % 8
-            if kind == 0: # contents, by their digests
-                data = own + b"%d " % i * (1 + i * 7919 % 20000)
-                digest = "sha256:" + hashlib.sha256(data).hexdigest()
-                ctr("-n", space, "content", "ingest", f"--expected-digest={digest}", f"reference{i}", data=data)
-                same("contents", [line[0] for line in lines("-n", space, "content", "ls")], [digest])
-                same("a content", ctr("-n", space, "content", "get", digest), data)
-                ctr("-n", space, "content", "rm", digest)
-                same("no contents", lines("-n", space, "content", "ls"), [])
-            elif kind == 2:
-                ctr("namespaces", "create", f"made{number}", f"label={i}")
-                same("a namespace", [f"made{number}", f"label={i}"] in lines("namespaces", "ls"), True)
-                ctr("namespaces", "rm", f"made{number}")
-                same("no namespace", [line for line in lines("namespaces", "ls") if line[0] == f"made{number}"], [])
-            elif kind == 4:
-                ctr("-n", space, "leases", "create", "--id", f"lease{i}")
-                same("leases", [line[0] for line in lines("-n", space, "leases", "ls")], [f"lease{i}"])
-                ctr("-n", space, "leases", "rm", f"lease{i}")
-            elif kind == 6:
-                ctr("-n", space, "snapshots", "--snapshotter", "native", "prepare", f"upper{i}")
-                ctr("-n", space, "snapshots", "--snapshotter", "native", "commit", f"lower{i}", f"upper{i}")
-                same("snapshots", lines("-n", space, "snapshots", "--snapshotter", "native", "ls"), [[f"lower{i}", "Committed"]])
-                ctr("-n", space, "snapshots", "--snapshotter", "native", "rm", f"lower{i}")
-            else:
-                for _ in range(20):
-                    if b"grpc_server_handled_total" not in metrics.ask("/v1/metrics"):
-                        raise Broken("its metrics")
-        return ask
-
-
-# ---- Loads
-
-class Load:
-    """Clients in a process of their own, which go on until it is terminated. What they did is in memory that all have."""
-
-    def __init__(self, program):
-        self.program = program
-        self.done = multiprocessing.Array("Q", CLIENTS, lock=False)
-        self.longest = multiprocessing.Array("d", CLIENTS, lock=False)
-        self.wrong = multiprocessing.Value("Q", 0)
-        self.log = f"{WORK}/{program.name}.wrong"
-        self.process = multiprocessing.Process(target=self.run, daemon=True)
-        self.process.start()
-
-    def run(self):
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        os.nice(LESS)
-        threads = [threading.Thread(target=self.work, args=(n,), daemon=True) for n in range(CLIENTS)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-
-    def work(self, number):
-        i, ask = 0, self.program.client(number)
-        while True:
-            begin = time.monotonic()
-            try:
-                ask(i)
-            except Exception as error: # pylint: disable=broad-except # whatever it is, the answer was not right
-                with self.wrong.get_lock():
-                    self.wrong.value += 1
-                with open(self.log, "a", encoding="utf-8") as file:
-                    file.write(f"client {number}, {self.program.unit} {i}: {error!r}\n")
-                ask = self.program.client(number)
-            self.done[number] += 1
-            self.longest[number] = max(self.longest[number], time.monotonic() - begin)
-            i += 1
-
-    def end(self):
-        self.process.kill()
-        self.process.join()
-
-
-# ---- Tracers
-
-class Traces:
+class Traces(Running):
     """One program, its load, and the tracers that come and go."""
 
     def __init__(self, kind, arguments):
-        self.program, self.arguments = kind(), arguments
-        self.name, self.file = kind.name, f"{WORK}/package/{kind.file}"
+        super().__init__(kind)
+        self.arguments = arguments
         self.random = random.Random(f"{arguments.s} {kind.name}")
         self.rounds = self.killed = self.killed_armed = self.armed = 0
         self.sites, self.broken, self.arming = set(), None, 0.0
-        with open(f"{self.name}.log", "wb") as log:
-            # pylint: disable-next=consider-using-with
-            self.process = subprocess.Popen(["nice", "-n", str(LESS), "setpriv", "--pdeathsig", "KILL", *self.program.command(self.file)],
-                                            stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=WORK,
-                                            env={**os.environ, "GOTRACEBACK": "all", "HOME": WORK})
-        self.load = self.last = None
-
-    def check_alive(self):
-        if self.process.poll() is not None:
-            with open(f"{self.name}.log", errors="replace", encoding="utf-8") as log:
-                raise Broken(f"it ended with {self.process.returncode}: {log.read()[:3000]}")
-
-    def ready(self):
-        def asks():
-            self.check_alive()
-            try:
-                ask = self.program.client(0)
-                for i in range(8):
-                    ask(i)
-                return True
-            except (OSError, Broken, http.client.HTTPException, IndexError) as error: # the first scrape has to come
-                self.last = error
-                return False
-        if self.name == "containerd":
-            until("containerd serves", lambda: self.check_alive() or os.path.exists(f"{WORK}/socket"))
-            for n in range(CLIENTS):
-                subprocess.run([f"{WORK}/package/usr/bin/ctr", "-a", f"{WORK}/socket", "namespaces", "create", f"space{n}"], check=True)
-        try:
-            until(f"{self.name} answers", asks)
-        except Broken as late:
-            raise Broken(f"{late}: {self.last!r}") from self.last
+        self.load = None
 
     def untraced(self):
         """A first look at the load, when all run."""
@@ -475,11 +148,7 @@ class Traces:
     def end(self):
         if self.load:
             self.load.end()
-        self.process.terminate()
-        self.process.wait()
-
-
-KINDS = {kind.name: kind for kind in (Prometheus, Etcd, Caddy, Containerd)}
+        super().end()
 
 
 def main():

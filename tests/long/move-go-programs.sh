@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Debian's prometheus, etcd, caddy and containerd, stripped Go programs with C code, run at once, each under a load whose answers are checked. Tracers arm all
-# functions and returns and take them back, again and again; every third tracer is killed at a random moment. After each one the program lives and answers as
-# before; after each that armed all and was not killed, and at the end, its code is its file's. Usage:
+# Debian's prometheus, etcd, caddy, containerd and dockerd, stripped Go programs with C code, run at once, each under a load whose answers are checked.
+# Tracers arm all functions and returns and take them back, again and again; every third tracer is killed at a random moment. After each one the program lives
+# and answers as before; after each that armed all and was not killed, and at the end, its code is its file's. Usage:
 #
 #   tests/long/move-go-programs.sh [-b DIR] [-n ROUNDS | -t SECONDS] [-s SEED] [PROGRAM...]
 #
@@ -11,7 +11,8 @@
 #   -t SECONDS  until so long has passed
 #   -s SEED     when tracers are interrupted and killed (default: 1)
 #
-# Without PROGRAM: prometheus etcd caddy containerd. apt fetches their packages; nothing is installed. As root, as containerd wants it.
+# Without PROGRAM: prometheus etcd caddy containerd dockerd. apt fetches their packages; nothing is installed. As root, as containerd wants it. dockerd runs
+# containers of gcc's, with runc.
 set -euo pipefail
 top=$(realpath "$(dirname "$0")/../..")
 usage() { sed -n '7,14s/^# \{0,1\}//p' "$0" >&2; exit 2; }
@@ -25,16 +26,21 @@ while getopts b:n:t:s: option; do
 done
 shift $((OPTIND - 1))
 for name in "$@"; do
-    case $name in prometheus | etcd | caddy | containerd) ;; *) usage ;; esac
+    case $name in prometheus | etcd | caddy | containerd | dockerd) ;; *) usage ;; esac
 done
 [ "$(id -u)" = 0 ] || { echo "move-go-programs.sh: it needs root, as which containerd runs" >&2; exit 1; }
 work=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null || true; wait; rm -rf "$work"' EXIT
 trap 'exit 143' TERM INT
 cd "$work"
-apt-get -o APT::Sandbox::User=root download -q prometheus etcd-server caddy containerd >/dev/null
+apt-get -o APT::Sandbox::User=root download -q prometheus etcd-server caddy containerd docker.io runc tini >/dev/null
 for package in *.deb; do dpkg -x "$package" package; done
-export PATH=$bin:$PATH
-# In namespaces of its own: what containerd mounts ends with it.
-unshare --mount --propagation private python3 "$top/tests/long/move-go-programs.py" "${arguments[@]}" "$@" &
+export PATH=$bin:$PATH PYTHONDONTWRITEBYTECODE=1
+# In namespaces of its own: what containerd and dockerd mount ends with it, and what they write into these folders is in ours.
+mkdir -p over/{etc,opt,run}{,.work}
+unshare --mount --propagation private sh -c '
+    for folder in etc opt run; do
+        mount -t overlay -o "lowerdir=/$folder,upperdir=$PWD/over/$folder,workdir=$PWD/over/$folder.work" overlay "/$folder" || exit
+    done
+    exec "$@"' sh python3 "$top/tests/long/move-go-programs.py" "${arguments[@]}" "$@" &
 wait $!

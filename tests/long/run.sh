@@ -13,7 +13,7 @@
 #   *move-torture  the same programs with all functions armed
 #    move-cpython, move-postgresql    programs as installed, with all functions armed
 #    move-go       the standard library's tests of the installed Go, the same way
-#    move-go-programs   Debian's prometheus, etcd, caddy and containerd under load, the same way
+#    move-go-programs   Debian's prometheus, etcd, caddy, containerd and dockerd under load, the same way
 #   *links         compilers, linkers, LTO, section collection
 #   *packages      Debian's, RPM's and Conan's
 #   *static        the static file, built twice, in roots of distributions
