@@ -97,6 +97,8 @@ action() { script "$1" "usdt:./app:shop:order { $2 }"; }
 script '";" or "}" is wanted after a statement, and not the end of the script' 'usdt:./app:shop:order { @ = count()'
 action 'the result of count() belongs to a map: @ = count(...)' 'count();'
 action '"cout" is no function; did you mean "count"?' '@ = cout();'
+action '"system" is a statement, which has no value' '@ = system("ls");'
+action '"printf" is a statement, which has no value' '$x = printf("a");'
 action '"absent" is no function; fastsdt-trace(1), THE LANGUAGE, has all of them' '@ = absent(3);'
 action '"cmm" is no value: arg0 to arg11' '@ = cmm;'
 action 'arguments are arg0 to arg11' '@ = arg20;'

@@ -497,6 +497,8 @@ Expression Values::value(Meaning meaning, Span where)
 
 void Values::unknown(std::string_view word, Span where, bool is_call)
 {
+    if (is_call && statement_of(word))
+        fail(where, fmt::format("\"{}\" is a statement, which has no value", word));
     if (const std::string near = nearest_word(word); !near.empty())
         fail(where, fmt::format("\"{}\" is no {}; did you mean \"{}\"?", word, is_call ? "function" : "value", near));
     if (is_call)
