@@ -10,6 +10,7 @@ bpftrace's runner makes of it: a command and a pattern that its output has to ha
 after bpftrace is the traced COMMAND here, since fastsdt-trace traces processes and not files; and "Attaching N probes" is compared with the line that
 says that all sites were armed. --record writes the table of docs/bpftrace-tests.md; the status is 1 where a row of it has no reason."""
 import argparse
+import collections
 import concurrent.futures
 import contextlib
 import glob
@@ -419,22 +420,36 @@ def version_of(folder):
 
 def record(path, rows, counts, version):
     cell = lambda text: text.replace("|", "\\|").replace("<", "\\<").replace("*", "\\*").replace("_", "\\_")
+    concern = counts["same"] + counts["other"]
+    suites = {}
+    for test, result, _ in rows:
+        suites.setdefault(test.suite, collections.Counter())[result] += 1
+    kernel = collections.Counter(reason for _, result, reason in rows if result == "kernel")
     with open(path, "w") as file:
-        concern = counts["same"] + counts["other"]
         file.write(f"""# bpftrace's own runtime tests
 
-Made by `tests/long/bpftrace-tests.py --record docs/bpftrace-tests.md`: the runtime tests of bpftrace {version} (`--sources` may name others than those of Debian's newest suite), each run by fastsdt-trace as root, where no bpftrace is installed to which it could hand a script over.
-Of {concern + counts['kernel']} tests {concern} have only probes and words of programs: usdt, uprobe, uretprobe, BEGIN, END, interval and profile. **{counts['same']} of these {concern} give what bpftrace's tests expect.**
-The other {counts['other']} are in the list with the reason. The rest, {counts['kernel']} tests, have a probe or a word of the kernel, are about bpftrace's own options and lists, or are for another architecture: *auto* gives scripts with probes of the kernel to bpftrace.
+`tests/long/bpftrace-tests.py --record docs/bpftrace-tests.md` runs the runtime tests of bpftrace {version} (`--sources` may name others than those of
+Debian's newest suite) in fastsdt-trace, as root, where no bpftrace is installed to which it could hand a script over. A test is a command, and a
+pattern that the output must have. A program that a test starts before or after bpftrace is the traced command here. Where a test expects
+`Attaching N probes`, the line about the armed sites is looked at instead. The script prints each test's result.
 
-A test is bpftrace's: a command, and a pattern that the output must have. A program that a test starts before or after bpftrace is the traced command here. Where a test expects `Attaching N probes`, the line about the armed sites is looked at instead.
+Of {concern + counts['kernel']} tests {concern} have only probes and words of programs: usdt, uprobe, uretprobe, BEGIN, END, interval and profile. **{counts['same']} of these {concern} give what bpftrace's
+tests expect.** *auto* gives scripts with probes of the kernel to bpftrace.
 
-| test | result | why |
-|---|---|---|
+## Not the same
+
+| test | why |
+|---|---|
 """)
         for test, result, reason in rows:
-            shown = {"same": "same", "other": "other", "kernel": "for bpftrace"}[result]
-            file.write(f"| {cell(test.suite)}: {cell(test.name)} | {shown} | {cell(reason)} |\n")
+            if result == "other":
+                file.write(f"| {cell(test.suite)}: {cell(test.name)} | {cell(reason)} |\n")
+        file.write("\n## Of the kernel, or of bpftrace itself\n\n| tests | why they are left to bpftrace |\n|---|---|\n")
+        for reason, number in kernel.most_common():
+            file.write(f"| {number} | {cell(reason)} |\n")
+        file.write("\n## Each suite\n\n| suite | same | not the same | left to bpftrace |\n|---|---|---|---|\n")
+        for suite, of in suites.items():
+            file.write(f"| {cell(suite)} | {of['same']} | {of['other']} | {of['kernel']} |\n")
 
 
 if __name__ == "__main__":
