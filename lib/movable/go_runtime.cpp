@@ -24,18 +24,42 @@ std::string_view build_info(const Image& image)
     return all.size() > text && (all[flags] & 2) ? all : std::string_view();
 }
 
+constexpr std::string_view magic = "\xff Go buildinf:";
+
+// Until 1.17 the section has the address of a string instead.
+std::string_view old_version(const Image& image)
+{
+    constexpr uint64_t string = 16, longest = 128;
+    const Section* const section = image.section(".go.buildinfo");
+    const auto info = section ? image.contents(*section) : std::span<const std::byte>();
+    if (info.size() < string || std::memcmp(info.data(), magic.data(), magic.size()) != 0)
+        return {};
+    const auto addresses = go_words(image, section->address + string);
+    const auto text = addresses ? go_words(image, addresses->first) : std::nullopt;
+    const auto bytes = text ? image.bytes_at(text->first) : std::span<const std::byte>();
+    if (!text || text->second > std::min<uint64_t>(longest, bytes.size()))
+        return {};
+    return {reinterpret_cast<const char*>(bytes.data()), text->second};
+}
+
+// "go1.26.8"
+std::string_view version_of(const Image& image)
+{
+    constexpr size_t length = 32, text = 33, longest = 128; // a length of one byte
+    const std::string_view all = build_info(image);
+    if (all.empty())
+        return old_version(image);
+    const auto size = static_cast<unsigned char>(all[length]);
+    if (!all.starts_with(magic) || size >= longest || size > all.size() - text)
+        return {};
+    return all.substr(text, size);
+}
+
 // "go1.26.8": 26
 std::optional<unsigned> minor_version(const Image& image)
 {
-    constexpr size_t length = 32, text = 33, longest = 128; // a length of one byte
-    constexpr std::string_view magic = "\xff Go buildinf:", first = "go1.";
-    const std::string_view all = build_info(image);
-    if (!all.starts_with(magic))
-        return std::nullopt;
-    const auto size = static_cast<unsigned char>(all[length]);
-    if (size >= longest || size > all.size() - text)
-        return std::nullopt;
-    std::string_view version = all.substr(text, size);
+    constexpr std::string_view first = "go1.";
+    std::string_view version = version_of(image);
     if (!version.starts_with(first))
         return std::nullopt;
     version.remove_prefix(first.size());
@@ -54,7 +78,7 @@ bool has_ret(unsigned minor)
 // runtime/runtime2.go. gobuf begins with sp and pc. Until 1.24 it had `ret`, from 1.23 on g has `syscallbp`.
 bool set_offsets(unsigned minor, GoRuntime& runtime)
 {
-    constexpr unsigned oldest = 19, newest = 26; // that were tried
+    constexpr unsigned oldest = 17, newest = 26; // that were tried
     if (minor < oldest || minor > newest)
         return false;
     const bool longer = minor >= 23 && has_ret(minor);
@@ -89,7 +113,7 @@ std::vector<Access> accesses_of(const Image& image, const Function& function)
 }
 
 // runtime.allgs without symbols: runtime/proc.go. forEachG() loads its first two words and no others; allgadd() stores all three, once each, loads the
-// first two too, and no others. The same from Go 1.19 to 1.26. 0: it is not so.
+// first two too, and no others. The same from Go 1.17 to 1.26. 0: it is not so.
 uint64_t list_of_goroutines(const Image& image, const Function& for_each, const Function& add)
 {
     constexpr uint64_t word = 8, words = 3;
@@ -149,12 +173,14 @@ bool set_without_symbols(const Image& image, unsigned minor, GoRuntime& runtime)
         else if (one.name == "runtime.asyncPreempt2")
             runtime.preemption.push_back({one.address, one.address + one.size});
     }
-    constexpr size_t with_wrapper = 2; // the assembly's asyncPreempt calls it by that
-    if (for_each.size() != 1 || add.size() != 1 || runtime.preemption.size() != with_wrapper
-        || !set_hashed(image, minor, runtime))
+    if (!set_hashed(image, minor, runtime))
         return false;
-    if (needs_goroutines(image))
-        runtime.goroutines = list_of_goroutines(image, for_each[0], add[0]);
+    if (!needs_goroutines(image))
+        return true;
+    constexpr size_t with_wrapper = 2; // the assembly's asyncPreempt calls it by that
+    if (for_each.size() != 1 || add.size() != 1 || runtime.preemption.size() != with_wrapper)
+        return false;
+    runtime.goroutines = list_of_goroutines(image, for_each[0], add[0]);
     return true;
 }
 

@@ -98,3 +98,19 @@ for file in churn frames frames-pie; do
     python3 compare.py "$FASTSDT_BUILD" ./$file >report || fail "$file: $(cat report)"
     echo "$file: $(tail -n 1 report)"
 done
+
+# Until 1.17 a program has the address of its version's text, and not the text.
+cat >old.py <<'END'
+import re, struct, subprocess
+data = bytearray(open("frames", "rb").read())
+sections = subprocess.check_output(["readelf", "-SW", "frames"], text=True)
+offset = int(re.search(r"\.go\.buildinfo +PROGBITS +[0-9a-f]+ ([0-9a-f]+)", sections)[1], 16)
+symbols = subprocess.check_output(["readelf", "-sW", "frames"], text=True)
+version = int(re.search(r"([0-9a-f]+) +16 OBJECT .* runtime\.buildVersion$", symbols, re.M)[1], 16)
+data[offset + 14:offset + 33] = struct.pack("<BBQQB", 8, 0, version, 0, 0)
+open("old", "wb").write(data)
+END
+python3 old.py || fail "a program of the old form"
+armable() { fastsdt-check --armable "$1" | sed 1d; }
+armable old | cmp - <(armable frames) || fail "$(armable old | tail -n 1)"
+! python3 -c 'print(open("old", "rb").read().count(b"\xff Go buildinf:\x08\x02"))' | grep -qx 1 || fail "the program is of the new form"
