@@ -326,7 +326,9 @@ attach)
     ./$2 <in >answers &
     pid=$!
     exec 3>in 4<answers
+    did quiet # it is executed
     text >before
+    [ -s before ] || echo "no text"
     for round in 1 2 3 4 5 6; do
         did go
         case $round in
