@@ -272,7 +272,9 @@ Kernel::Plan Kernel::plan(pid_t pid, std::span<const Site> sites, const std::vec
             want(i, site, site.once ? site.once : site.address, false);
         } else if (site.all_exits && !site.all_exits->empty()) {
             for (const KnownExit& exit : *site.all_exits) {
-                site.result = exit.tail_call ? -1 : FASTSDT_RESULT_REGISTER;
+                site.result = exit.tail_call    ? -1
+                    : site.go == GoAbi::unknown ? FASTSDT_RESULT_OTHER
+                                                : FASTSDT_RESULT_REGISTER;
                 site.address = exit.address;
                 want(i, site, site.address, false);
             }

@@ -381,7 +381,7 @@ private:
             }
             for (const Window& window : exits) {
                 site = exit;
-                site.result = FASTSDT_RESULT_REGISTER;
+                site.result = go == GoAbi::unknown ? FASTSDT_RESULT_OTHER : FASTSDT_RESULT_REGISTER;
                 site.tail_call = window.tail_call;
                 site.address = Vaddr(window.address + window.at);
                 place(site, window);

@@ -39,7 +39,7 @@ enum class Change {
 /// "untouched", "breakpoint", "stale-call", "optimized", ...
 std::string_view name(Change change);
 
-/// How a Go program passes arguments: from 1.18 on as ABIInternal has it. Before, nobody says.
+/// How a Go program passes arguments: has_go_registers().
 enum class GoAbi { registers, unknown };
 
 /// How a stub tells a program's threads apart. Go programs without C code give no thread pointer to those that they make on arm64; their g has an m

@@ -200,7 +200,7 @@ void set_symbol(std::string_view name, uint64_t address, uint64_t size, GoRuntim
 
 bool has_go_registers(const Image& image)
 {
-    return !build_info(image).empty();
+    return !build_info(image).empty() || (image.arch() == Arch::x86_64 && minor_version(image) == 17u);
 }
 
 bool has_c_code(const Image& image)

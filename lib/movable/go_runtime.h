@@ -26,8 +26,7 @@ struct GoRuntime {
     uint32_t status = 0, number = 0; ///< offsets in g
 };
 
-/// Whether its arguments and results are in registers as ABIInternal has them: Go 1.18 and later, which says its version in .go.buildinfo (1.17
-/// does neither).
+/// Whether its arguments and results are in registers as ABIInternal has them: Go 1.18 and later, on x86-64 1.17 too.
 bool has_go_registers(const Image& image);
 
 /// Whether a Go program has C code in it, or libraries: its threads are those of a C library then.
