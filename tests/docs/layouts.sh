@@ -35,6 +35,13 @@ compare() {
 }
 [ "$(./rows | wc -l)" -ge 9 ] || fail "$(./rows)"
 compare "$FASTSDT_SOURCE/docs/format.md" || fail "docs/format.md has other layouts than fastsdt.h (< header, > document)"
+# Other places that name all of them that are nops; nop1 is nop there.
+./rows | cut -d' ' -f4 | sed -n 's/^nop1$/nop/; s/+/[+]/; /^nop/p' | while read -r name; do
+    for file in docs/json.md docs/tracers.md tests/fastprobe/entries.py; do
+        grep -qE -- "(^|[^a-z0-9+])$name([^a-z0-9+]|\$)" "$FASTSDT_SOURCE/$file" || echo "$file has no $name"
+    done
+done >missing
+[ ! -s missing ] || fail "$(cat missing)"
 # It can fail: another byte, another id, a row that is gone.
 for change in 's/^\(| 2 .*\)40 00/\141 00/' 's/^| 6 /| 7 /' '/^| 4 | nop1/d' 's/^\(| 3 .*\)0, 5/\10, 4/'; do
     sed "$change" "$FASTSDT_SOURCE/docs/format.md" >changed.md
