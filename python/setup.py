@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 
-from setuptools import setup
+from setuptools import Distribution, setup
 from setuptools.command.build_py import build_py
 
 try:
@@ -51,9 +51,16 @@ class Wheel(bdist_wheel):
         return "py3", "none", super().get_tag()[2]
 
 
+class Binary(Distribution):
+    """Its files are for one platform: auditwheel wants its libraries there."""
+
+    def has_ext_modules(self) -> bool:
+        return True
+
+
 def stated(pattern: str, *path: str) -> str:
     with open(os.path.join(TOP, *path)) as text:
         return re.search(pattern, text.read()).group(1)
 
 
-setup(version=stated(r'#define FASTSDT_VERSION_STRING "(.*)"', "include", "fastsdt.h"), url=stated(r'HOMEPAGE_URL "(.*)"', "CMakeLists.txt"), cmdclass={"build_py": Build, "bdist_wheel": Wheel})
+setup(distclass=Binary, version=stated(r'#define FASTSDT_VERSION_STRING "(.*)"', "include", "fastsdt.h"), url=stated(r'HOMEPAGE_URL "(.*)"', "CMakeLists.txt"), cmdclass={"build_py": Build, "bdist_wheel": Wheel})
