@@ -75,7 +75,7 @@ void file_and_name(Probe& probe, const std::string& file, const std::string& nam
     if (name.empty())
         fail(probe.where, "the probe's name is missing; * is every one");
     if (slash)
-        fail(probe.where, "a name has no \"/\": a blank is wanted before the filter");
+        fail(probe.where, "a name with \"/\" stands in quotes; a filter, behind a blank");
     probe.file = file.empty() ? "*" : file; // every file of the process
     probe.name = name;
     if (probe.kind != Probe::Kind::usdt)

@@ -313,7 +313,7 @@ TEST(Script, Errors)
     EXPECT_EQ(error("uretprobe:a:b { @ = sum(arg0) }"),
               "1:25 arguments are those of a usdt probe or of a uprobe, and uretprobe:a:b is none");
     EXPECT_EQ(error("usdt:a:b:c/arg0/ { @ = count() }"),
-              "1:1 a name has no \"/\": a blank is wanted before the filter");
+              "1:1 a name with \"/\" stands in quotes; a filter, behind a blank");
     EXPECT_EQ(error("usdt:a:b:c { @ = arg12 }"), "1:18 arguments are arg0 to arg11");
     EXPECT_EQ(error("uprobe:a:b { @ = sarg10 }"), "1:18 arguments are sarg0 to sarg9");
     EXPECT_EQ(error("usdt:a:b:c { @ = sarg0 }"),

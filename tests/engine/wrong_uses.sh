@@ -48,6 +48,10 @@ plain 2 './app.c: Permission denied' -e "$order" -- ./app.c
 plain 2 '-c "./app | cat": that is no command' -e "$order" -c './app | cat'
 trace 2 'one command is enough: -c CMD, or -- COMMAND' -e "$order" -c ./app
 plain 2 '--pid: "app" is not the number of a process: --exe FILE and --comm NAME choose them by name' -p app -e "$order"
+plain 2 "1: several processes are -p $$,1; --exe PROGRAM has all of a program" functions -p $$ 1
+plain 2 "1: several processes are -p $$,1" report -p $$ 1
+plain 2 "1: several processes are -p $$,1" latency main -p $$ 1
+plain 2 'was there no such process?' functions -p
 plain 2 'process 4194305: there is no such process' -p 4194305 -e "$order"
 plain 2 '--pid cannot be combined with --exe' -p $$ --exe ./app -e "$order"
 plain 2 '--exe ./absent: No such file or directory' --exe ./absent -e "$order"

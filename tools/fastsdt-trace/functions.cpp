@@ -41,8 +41,8 @@ void tell_of(const CallGaps& gaps, std::string_view what)
         tell(fmt::format("{} open where events were lost, and {} there",
                          plural(gaps.interrupted, "call was", "calls were"), gaps.interrupted == 1 ? "ends" : "end"));
     if (gaps.unknown)
-        tell(fmt::format("{} left out: the trace does not have the entry",
-                         plural(gaps.unknown, "exit was", "exits were")));
+        tell(fmt::format("{} an entry {} not shown: the call began before, or the entry was lost",
+                         plural(gaps.unknown, "return without", "returns without"), gaps.unknown == 1 ? "is" : "are"));
     if (gaps.lost)
         tell(fmt::format("{} lost when the trace was recorded", plural(gaps.lost, "event was", "events were")));
 }

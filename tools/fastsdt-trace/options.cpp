@@ -291,6 +291,22 @@ void refuse_no_file(const std::string& word, const Given& given)
     }
 }
 
+// -p $(pidof PROGRAM), where there are several: the others stand where a script, a place or a trace is wanted.
+void refuse_more_pids(const Options& options, const Given& given)
+{
+    if (options.pids.empty() || !given.text.empty())
+        return;
+    std::vector<std::string> words = given.places;
+    words.push_back(given.reported.folder);
+    if (!given.words.empty())
+        words.push_back(given.words[0]);
+    for (const std::string& word : words)
+        if (!word.empty() && std::ranges::all_of(word, [](char c) { return c >= '0' && c <= '9'; })
+            && access(word.c_str(), F_OK) != 0 && access(("/proc/" + word).c_str(), F_OK) == 0)
+            give_up(fmt::format("{}: several processes are -p {},{}; --exe PROGRAM has all of a program", word,
+                                options.pids.back(), word));
+}
+
 // Checks what the parser cannot.
 void check_options(Options& options, const Given& given)
 {
@@ -507,11 +523,13 @@ std::optional<int> read_options(int argc, char** argv, Options& options)
     } catch (const CLI::ParseError& error) {
         if (error.get_exit_code() == 0)
             return app.exit(error); // --help, --version
+        const std::string_view what = error.what();
         give_up(fmt::format(
-            "{}{}; {}", error.what(),
+            "{}{}{}; {}", what, what.starts_with("--pid: 1 required") ? " (was there no such process?)" : "",
             error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) ? dashes_hint(options) : "",
             help_for(app, int(dashes - argv), argv)));
     }
+    refuse_more_pids(options, given);
     set_debug_places(given.debug);
     set_demangling(options.demangles);
     if (!given.words.empty()) {

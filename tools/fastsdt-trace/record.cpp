@@ -582,8 +582,8 @@ void Recorder::finish(std::ostream& out)
             tell(fmt::format("{} open where events were lost: how long {} took is not known",
                              plural(count, "call was", "calls were"), count == 1 ? "it" : "they"));
         if (const uint64_t count = calls_->unknown())
-            tell(fmt::format("{} left out: what entered there was not recorded",
-                             plural(count, "exit was", "exits were")));
+            tell(fmt::format("{} an entry {} not counted: the call began before, or the entry was lost",
+                             plural(count, "return without", "returns without"), count == 1 ? "is" : "are"));
     }
     if (unpaired_)
         say(go_by_thread);

@@ -103,7 +103,7 @@ if (data.unfinished)
   unseen.push(`${plural(data.unfinished, "call")} did not return, by longjmp(), an exception or the end: each ends where a call further out returned, `
     + "or with its thread");
 if (data.unknown)
-  unseen.push(`${plural(data.unknown, "exit was", "exits were")} left out: what entered there was not recorded`);
+  unseen.push(`${plural(data.unknown, "return has", "returns have")} no entry, and ${data.unknown === 1 ? "is" : "are"} not counted`);
 const untimed = functions.filter(one => !one.probe && one.total === undefined);
 if (untimed.length)
   unseen.push(`${plural(untimed.length, "function has", "functions have")} calls and no times: their exits are not armed, `
