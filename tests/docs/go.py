@@ -23,6 +23,7 @@ while at < len(lines):
     result = subprocess.run(["bash", "-c", command.replace("2>/dev/null", "2>err")], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
 
     def mask(said):
+        said = re.sub(r"^(fastsdt-trace: [^:]*):.*", r"\1", said, flags=re.M)  # a message's reason has paths, and is shortened
         return re.sub(r"(average |total |\+|^\]: |us: )\d+", r"\1N", said, flags=re.M).strip()
 
     ran += 1

@@ -431,7 +431,7 @@ document() {
     rows=$(table "${found[@]}")
     {
         cat <<EOF
-# Real programs
+# Real programs, measured
 
 Which programs were built, and what came of each build? Written by \`tests/long/real-programs.sh $all_programs\`, and with \`-c clang-19\`, as root after a build of fastsdt: Debian 12's
 unchanged sources, configured with their dtrace switch, -O2. Each row is a build that passed: the program's own tests give the same results
