@@ -717,6 +717,8 @@ void Tracees::stop_all()
     if (sharer_)
         throw Busy(
             fmt::format("process {}: process {} has the same memory (vfork, or clone with CLONE_VM)", pid_, sharer_));
+    // A call of clone() that had begun when its thread was seized tells of no child, and was perhaps not done at the first look.
+    refuse_sharer(pid_);
     forget([&](const Task& t) { return is_gone(t); });
     if (tasks_.empty())
         throw Unusable(fmt::format("process {}: it has ended", pid_));

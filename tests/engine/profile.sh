@@ -92,7 +92,9 @@ script='profile:hz:1000 /comm == "alpha" || comm == "beta" || comm == "child"/ {
 traced() {
     status=0
     fastsdt-trace -o out "${@:2}" >said 2>err </dev/null || status=$?
-    expect "$1: status" "$status $(cat err)" "0 "
+    # On a busy machine some come too fast; what is left has to be right all the same.
+    [ "$status" = 0 ] || grep -qx 'fastsdt-trace: [0-9]* samples were lost, since they came faster than this tool reads them' err || fail "$1: $status $(cat err)"
+    expect "$1: what it says" "$(grep -v 'samples were lost' err)" ""
     expect "$1: the end" "$(sed -n 1p out) $(grep -c '^samples [0-9]*$' out)" "the end 1"
     python3 check.py "$1" 1000 || fail "$1"
 }
