@@ -195,8 +195,9 @@ if [ ${#as_user[@]} != 0 ]; then
     wrong 2 'no process is named, and only the kernel can count in all of them: not allowed to attach uprobes...run as root...Without such rights, name a process' \
         "${as_user[@]}" fastsdt-trace -e 'uprobe:/bin/sh:main { @ = count(); }'
     wrong 2 '--engine kernel: not allowed to attach uprobes' "${as_user[@]}" fastsdt-trace --engine kernel -e 'uprobe:/bin/sh:main { @ = count(); }'
-    for what in functions top latency\ main; do # shellcheck disable=SC2086
-        wrong 2 "process $$: not allowed to read its memory; run as root, or as its user" "${as_user[@]}" fastsdt-trace $what -p $$
+    for what in functions top "latency main"; do
+        read -ra what <<<"$what"
+        wrong 2 "process $$: not allowed to read its memory; run as root, or as its user" "${as_user[@]}" fastsdt-trace "${what[@]}" -p $$
     done
     # Who has the right to attach uprobes, and not to read that process: said once, not for each engine.
     "${as_user[@]}" sleep 1000 & other=$!
