@@ -22,16 +22,9 @@ std::string c_library_of(const ProcessView& view)
 {
     std::string library;
     each_image(view.entry("exe"), [&](const Image& image) {
-        for (const Section& section : image.sections()) {
-            const Entries<Elf64_Dyn> entries(image, section);
-            for (size_t i = 0; i < entries.size(); ++i) {
-                const Elf64_Dyn entry = entries[i];
-                const std::string_view name =
-                    entry.d_tag == DT_NEEDED ? entries.text(entry.d_un.d_val) : std::string_view();
-                if (name.starts_with("libc.so") || name.starts_with("libc.musl"))
-                    library = name;
-            }
-        }
+        for (const std::string_view name : needed_libraries(image))
+            if (name.starts_with("libc.so") || name.starts_with("libc.musl"))
+                library = name;
     });
     return library;
 }

@@ -10,6 +10,7 @@
 #include <span>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 namespace fastsdt {
 
@@ -48,5 +49,18 @@ public:
 private:
     std::span<const std::byte> table_, texts_;
 };
+
+/// The libraries that a file is linked with, as it names them. The image has to outlive them.
+inline std::vector<std::string_view> needed_libraries(const Image& image)
+{
+    std::vector<std::string_view> names;
+    for (const Section& section : image.sections()) {
+        const Entries<Elf64_Dyn> entries(image, section);
+        for (size_t i = 0; i < entries.size(); ++i)
+            if (const Elf64_Dyn entry = entries[i]; entry.d_tag == DT_NEEDED)
+                names.push_back(entries.text(entry.d_un.d_val));
+    }
+    return names;
+}
 
 } // namespace fastsdt

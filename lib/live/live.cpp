@@ -260,10 +260,10 @@ private:
             site.address = Vaddr(probe.address);
             site.semaphore = Vaddr(probe.semaphore);
             // By its record in code its register of g has that.
-            if (has_code_record(image, probe.address) || image.arch() == Arch::arm64) {
+            if (const bool has_g = has_code_record(image, probe.address); has_g || image.arch() == Arch::arm64) {
                 if (!go)
                     go.emplace(image);
-                go->set(site, probe.address, has_code_record(image, probe.address));
+                go->set(site, probe.address, has_g);
             }
             look(image, mappings, executable, {probe.address, notes.site_at(probe.note_address)}, std::move(site),
                  file);

@@ -16,16 +16,15 @@ namespace {
 bool looks_at_guard(Arch arch, std::span<const std::byte> code)
 {
     if (arch == Arch::arm64)
-        return (load(code.data(), 4, false) & 0xffffffe0) == 0xf9400b80; // ldr x16, [x28, #16]; of Go 1.17 x1
-    return starts_with(code, {0x49, 0x3b, 0x66, 0x10})                   // cmp 0x10(%r14), %rsp
-        || starts_with(code, {0x4d, 0x3b, 0x66, 0x10});                  // cmp 0x10(%r14), %r12
+        return loads_go_guard(uint32_t(load(code.data(), 4, false)));
+    return starts_with(code, {0x49, 0x3b, 0x66, 0x10})  // cmp 0x10(%r14), %rsp
+        || starts_with(code, {0x4d, 0x3b, 0x66, 0x10}); // cmp 0x10(%r14), %r12
 }
 
-// b.lo: of a frame so large that the difference may be negative. On arm64 it stands behind the load and in front of the comparison.
+// On arm64 it stands behind the load and in front of the comparison.
 bool is_underflow(Arch arch, std::span<const std::byte> code)
 {
-    constexpr uint64_t condition = 0xff00001f, lower = 0x54000003;
-    return arch == Arch::arm64 && (load(code.data(), 4, false) & condition) == lower;
+    return arch == Arch::arm64 && leaves_if_lower(uint32_t(load(code.data(), 4, false)));
 }
 
 } // namespace

@@ -205,16 +205,7 @@ bool has_go_registers(const Image& image)
 
 bool has_c_code(const Image& image)
 {
-    if (image.section(".eh_frame"))
-        return true;
-    const Section* const section = image.section(".dynamic");
-    if (!section)
-        return false;
-    const Entries<Elf64_Dyn> entries(image, *section);
-    for (size_t i = 0; i < entries.size(); ++i)
-        if (entries[i].d_tag == DT_NEEDED)
-            return true;
-    return false;
+    return image.section(".eh_frame") || !needed_libraries(image).empty();
 }
 
 GoOffsets go_offsets(const Image& image)

@@ -62,17 +62,15 @@ size_t check_length(Bytes code)
     return branch && at + branch < code.size() ? at + branch : 0;
 }
 
-// The same of arm64: cmd/internal/obj/arm64/obj7.go. The guard is loaded into x16 (Go 1.17: x1). What is compared is computed in the register behind it,
-// of a constant in x27 perhaps; a b.lo stands in between where the difference may be negative.
+// The same of arm64: cmd/internal/obj/arm64/obj7.go. What is compared is computed in the register behind the guard's, of a constant in x27 perhaps.
 size_t check_length_of_words(Bytes code)
 {
-    constexpr uint32_t load_mask = 0xffffffe0, load_guard = 0xf9400b80;                          // ldr x16, [x28, #16]
     constexpr uint32_t compare_mask = 0xfffffc1f, compare = 0xeb00001f, compare_sp = 0xeb2063ff; // cmp x17, x16
-    constexpr uint32_t condition = 0xff00001f, lower = 0x54000003, lower_or_same = 0x54000009;
+    constexpr uint32_t condition = 0xff00001f, lower_or_same = 0x54000009;
     constexpr size_t longest_check = 10 * word_size;
     constexpr unsigned x27 = 27, none = 31;
     const auto word = [&](size_t at) { return uint32_t(load(code.data() + at, word_size, false)); };
-    if (code.size() < 2 * word_size || (word(0) & load_mask) != load_guard)
+    if (code.size() < 2 * word_size || !loads_go_guard(word(0)))
         return 0;
     const unsigned guard = word(0) & 31, right = guard << 16;
     for (size_t at = word_size; at < std::min(longest_check, code.size() / word_size * word_size); at += word_size) {
@@ -82,7 +80,7 @@ size_t check_length_of_words(Bytes code)
             return compared && at + word_size < code.size() ? at + word_size : 0;
         }
         const unsigned to = word(at) & 31;
-        if ((word(at) & condition) != lower && to != guard + 1 && to != x27 && to != none)
+        if (!leaves_if_lower(word(at)) && to != guard + 1 && to != x27 && to != none)
             return 0;
     }
     return 0;
