@@ -63,4 +63,9 @@ def stated(pattern: str, *path: str) -> str:
         return re.search(pattern, text.read()).group(1)
 
 
-setup(distclass=Binary, version=stated(r'#define FASTSDT_VERSION_STRING "(.*)"', "include", "fastsdt.h"), url=stated(r'HOMEPAGE_URL "(.*)"', "CMakeLists.txt"), cmdclass={"build_py": Build, "bdist_wheel": Wheel})
+setup(
+    distclass=Binary,
+    version=stated(r'#define FASTSDT_VERSION_STRING "(.*)"', "include", "fastsdt.h"),
+    url=stated(r'HOMEPAGE_URL "(.*)"', "CMakeLists.txt"),
+    cmdclass={"build_py": Build, "bdist_wheel": Wheel},
+)

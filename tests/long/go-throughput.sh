@@ -14,6 +14,7 @@
 # Without PROGRAM: prometheus etcd caddy. apt fetches their packages; nothing is installed. As root, as uprobes want it.
 set -euo pipefail
 top=$(realpath "$(dirname "$0")/../..")
+. "$top/tests/long/go_programs.sh"
 usage() { sed -n '7,14s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 bin=$top/build/default/bin arguments=()
 while getopts b:n:t:f: option; do
@@ -31,12 +32,6 @@ done
 for tool in wrk bpftrace; do
     command -v $tool >/dev/null || { echo "go-throughput.sh: $tool is not installed; scripts/install-deps.sh does it" >&2; exit 1; }
 done
-work=$(mktemp -d)
-trap 'kill $(jobs -p) 2>/dev/null || true; wait; rm -rf "$work"' EXIT
-trap 'exit 143' TERM INT
-cd "$work"
-apt-get -o APT::Sandbox::User=root download -q prometheus etcd-server caddy >/dev/null
-for package in *.deb; do dpkg -x "$package" package; done
-export PATH=$bin:$PATH PYTHONDONTWRITEBYTECODE=1
+unpacked prometheus etcd-server caddy
 python3 "$top/tests/long/go-throughput.py" "${arguments[@]}" "$@" &
 wait $!

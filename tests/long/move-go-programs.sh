@@ -15,6 +15,7 @@
 # containers of gcc's, with runc.
 set -euo pipefail
 top=$(realpath "$(dirname "$0")/../..")
+. "$top/tests/long/go_programs.sh"
 usage() { sed -n '7,14s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 bin=$top/build/default/bin arguments=()
 while getopts b:n:t:s: option; do
@@ -29,13 +30,7 @@ for name in "$@"; do
     case $name in prometheus | etcd | caddy | containerd | dockerd) ;; *) usage ;; esac
 done
 [ "$(id -u)" = 0 ] || { echo "move-go-programs.sh: it needs root, as which containerd runs" >&2; exit 1; }
-work=$(mktemp -d)
-trap 'kill $(jobs -p) 2>/dev/null || true; wait; rm -rf "$work"' EXIT
-trap 'exit 143' TERM INT
-cd "$work"
-apt-get -o APT::Sandbox::User=root download -q prometheus etcd-server caddy containerd docker.io runc tini >/dev/null
-for package in *.deb; do dpkg -x "$package" package; done
-export PATH=$bin:$PATH PYTHONDONTWRITEBYTECODE=1
+unpacked prometheus etcd-server caddy containerd docker.io runc tini
 # In namespaces of its own: what containerd and dockerd mount ends with it, and what they write into these folders is in ours.
 mkdir -p over/{etc,opt,run}{,.work}
 unshare --mount --propagation private sh -c '

@@ -301,8 +301,8 @@ void refuse_more_pids(const Options& options, const Given& given)
     if (!given.words.empty())
         words.push_back(given.words[0]);
     for (const std::string& word : words)
-        if (!word.empty() && std::ranges::all_of(word, [](char c) { return c >= '0' && c <= '9'; })
-            && access(word.c_str(), F_OK) != 0 && access(("/proc/" + word).c_str(), F_OK) == 0)
+        if (!word.empty() && word.find_first_not_of("0123456789") == word.npos && access(word.c_str(), F_OK) != 0
+            && access(("/proc/" + word).c_str(), F_OK) == 0)
             give_up(fmt::format("{}: several processes are -p {},{}; --exe PROGRAM has all of a program", word,
                                 options.pids.back(), word));
 }
