@@ -353,15 +353,21 @@ Session::Preview Session::preview()
         preview.cost.stubs += whole_pages(code.bytes.size()) + own_machine.page;
         std::vector<uint64_t> borders = code.stubs; // a stub ends where the next begins, or with the code
         borders.push_back(base + code.bytes.size());
+        borders.insert(borders.end(), code.bodies.begin(), code.bodies.end());
+        borders.push_back(code.bodies_end);
         std::sort(borders.begin(), borders.end());
+        const auto stub_at = [&](uint64_t address) {
+            const uint64_t end = *std::upper_bound(borders.begin(), borders.end(), address);
+            const auto first = code.bytes.begin() + static_cast<ptrdiff_t>(address - base);
+            return Preview::Stub{address, {first, first + static_cast<ptrdiff_t>(end - address)}};
+        };
+        std::transform(code.bodies.begin(), code.bodies.end(), std::back_inserter(preview.bodies), stub_at);
         for (size_t k = 0; k < members.size(); ++k) {
             if (code.refusals[k].state != State::ready) {
                 preview.states[members[k]] = code.refusals[k];
                 continue;
             }
-            const uint64_t end = *std::upper_bound(borders.begin(), borders.end(), code.stubs[k]);
-            const auto first = code.bytes.begin() + static_cast<ptrdiff_t>(code.stubs[k] - base);
-            preview.stubs[members[k]] = {code.stubs[k], {first, first + static_cast<ptrdiff_t>(end - code.stubs[k])}};
+            preview.stubs[members[k]] = stub_at(code.stubs[k]);
         }
     }
     std::set<uint64_t> pages;

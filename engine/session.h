@@ -66,8 +66,9 @@ public:
             uint64_t address = 0; ///< a runtime address within reach; arming may choose another
             std::vector<std::byte> bytes;
         };
-        std::vector<Stub> stubs; ///< of those that are ready
-        Cost cost;               ///< of these, all together
+        std::vector<Stub> stubs;  ///< of those that are ready
+        std::vector<Stub> bodies; ///< that many of these stubs call
+        Cost cost;                ///< of these, all together
     };
     Preview preview();
     /// How many of the same sites the kernel's engine could have, if it had all of them.

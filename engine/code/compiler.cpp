@@ -25,6 +25,8 @@ Compiler::Compiler(const Machine& machine, const Script& script, const Tables& t
     });
     for (const Clause& clause : script_.clauses)
         programs_.push_back(clause.has_sites() ? ir::lower(script_, clause) : ir::Program());
+    for (const ir::Program& program : programs_)
+        of_site_.push_back(of_site(program));
 }
 
 size_t Compiler::saved_offset(unsigned reg) const
@@ -44,6 +46,7 @@ Code Compiler::compile(std::span<const Site> sites)
     code.stubs.resize(sites.size());
     code.refusals.resize(sites.size());
     routines();
+    make_bodies(sites, code);
     std::vector<std::vector<size_t>> groups; // sites whose instructions move together have one stub
     std::map<uint64_t, size_t> group_of;
     for (size_t i = 0; i < sites.size(); ++i) {
@@ -99,30 +102,49 @@ void Compiler::stub(std::span<const Site* const> sites, size_t& number)
     size_t moved = 0; // bytes of the instructions that move together
     for (number = 0; number < sites.size(); ++number) {
         const Site& site = *sites[number];
-        site_ = &site;
+        begin_site(site);
         another_follows_ = number + 1 < sites.size();
-        keep_flags_ = site.kind == Probe::Kind::usdt || site.moves(); // of code that nobody recorded less is known
-        arguments_ = parse_arguments(site.arguments, machine_.arch);
         if (site.moves()) {
             move_code(site.patch + moved, std::span(site.moved.bytes).subspan(moved, site.moved.at - moved));
             moved = site.moved.at;
         }
-
-        // It is made twice: the first time to learn which registers it changes.
-        make_plans();
-        const size_t size = code_.size(), labels = code_.labels();
-        saved_ = all_registers();
-        code_.forget_written();
-        body(site);
-        const Registers written = code_.written();
-        code_.rewind(size, labels);
-        saved_ = saved_registers(written);
-
-        save();
-        body(site);
-        if (code_.size() - size > machine_.most_stub)
-            throw Refusal({State::too_long});
+        if (const Body* const shared = body_of(site)) {
+            if (shared->refused)
+                throw Refusal(*shared->refused);
+            call_body(shared->at, handed_number(site));
+            if (!another_follows_)
+                leave();
+        } else {
+            whole_body(site);
+        }
     }
+}
+
+void Compiler::begin_site(const Site& site)
+{
+    site_ = &site;
+    keep_flags_ = site.kind == Probe::Kind::usdt || site.moves(); // of code that nobody recorded less is known
+    arguments_ = parse_arguments(site.arguments, machine_.arch);
+    make_plans();
+}
+
+// It is made twice: the first time to learn which registers it changes.
+void Compiler::whole_body(const Site& site)
+{
+    const size_t size = code_.size(), labels = code_.labels();
+    saved_ = all_registers();
+    code_.forget_written();
+    body(site);
+    const Registers written = code_.written();
+    code_.rewind(size, labels);
+    saved_ = saved_registers(written);
+    if (in_body_)
+        saved_ |= 1; // number_offset()
+
+    save();
+    body(site);
+    if (code_.size() - size > machine_.most_stub)
+        throw Refusal({State::too_long});
 }
 
 void Compiler::make_plans()
@@ -203,7 +225,9 @@ void Compiler::body(const Site& site)
     const Registers written = code_.written();
     restore();
     const auto next = label();
-    if (another_follows_)
+    if (in_body_)
+        leave_body();
+    else if (another_follows_)
         jump(next);
     else
         leave();

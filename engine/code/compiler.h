@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The stub compiler, inside: the part that all architectures share. It says in which order a stub does things:
-// compiler.cpp has the stub and its clauses; slots.cpp, entries.cpp, routines.cpp, reads.cpp and stacks.cpp what stubs call; operations.cpp and
+// compiler.cpp has the stub and its clauses, bodies.cpp those that many sites share; slots.cpp, entries.cpp, routines.cpp, reads.cpp and stacks.cpp what stubs call; operations.cpp and
 // updates.cpp a program's operations (ir/ir.h) by its plan. The virtual functions emit the instructions; code/x86/compiler.h and
 // code/arm64/compiler.h declare the classes that implement them.
 //
 // Frame, from the stack pointer up:
 //     keys | a string to be assigned, or the Hit for a function | words of the plan | what the architecture saves of the program
+// and above it, in a body that many stubs call, two words (call_body()).
 #pragma once
 #include "arch/args.h"
 #include "code/emitter.h"
@@ -17,6 +18,7 @@
 #include "ir/ir.h"
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <stdexcept>
 #include <vector>
@@ -72,6 +74,10 @@ protected:
     virtual void save() = 0;    ///< makes the frame, and keeps in it the registers that saved_ names
     virtual void restore() = 0; ///< the opposite
     virtual void leave() = 0;   ///< to what the program executes behind the probe
+    /// A stub that calls a body, with this in Role::result. It keeps two words of the stack, and the red zone above them.
+    virtual void call_body(Label body, int64_t number) = 0;
+    virtual void
+    leave_body() = 0; ///< restore() has been done: back to the stub, with Role::result as the program had it
     /// Loads the address of the thread's block into Role::block. Jumps to out_ if there is no slot or no memory for another
     /// thread, or in a forked child that is not followed.
     virtual void block() = 0;
@@ -122,8 +128,42 @@ protected:
     /// Role::stack is as in all of the stub, and the frame has the Hit. May change what a compiled function may.
     virtual void call_compiled(const Statement& statement) = 0;
 
+    // ---- bodies.cpp
+    /// What a clause asks of the site that it runs at.
+    struct OfSite {
+        bool shared = true; ///< nothing but what Kinship has
+        bool probe = false, function = false, argument = false;
+    };
+    static OfSite of_site(const ir::Program& program);
+    /// Sites that are alike in this have the same clauses in the same bytes, but for a number.
+    struct Kinship {
+        std::vector<size_t> clauses;
+        Probe::Kind kind{};
+        std::string arguments;
+        std::vector<std::string> argument_names;
+        bool inside = false, moves = false, go = false;
+        uint32_t goroutine = 0, go_thread = 0;
+        ThreadBy thread_by{};
+        int result = -1;
+        uint64_t stack_bytes = 0, load_bias = 0;
+        size_t module = 0;
+        size_t probe = 0; ///< where the number is the function's, and the clauses want both
+        auto operator<=>(const Kinship&) const = default;
+    };
+    struct Body {
+        Label at = 0;
+        std::optional<SiteState> refused;
+    };
+    std::optional<Kinship> kinship(const Site& site) const;
+    void make_bodies(std::span<const Site> sites, Code& code);
+    const Body* body_of(const Site& site) const;
+    int64_t handed_number(const Site& site) const;
+    bool number_is_of_function() const; ///< of the site that is at work; else it is the probe's
+
     // ---- compiler.cpp
     void stub(std::span<const Site* const> sites, size_t& number);
+    void begin_site(const Site& site);
+    void whole_body(const Site& site);
     void body(const Site& site);
     void make_plans();
     bool wants_block(const ir::Operation& operation) const;
@@ -325,6 +365,9 @@ protected:
     Registers saved_ = 0;     // which registers of the program are in the frame
     bool keep_flags_ = true;
     bool another_follows_ = false; // another site's clauses, in the same stub
+    bool in_body_ = false;         // what is made is called by many stubs
+    std::map<Kinship, Body> bodies_;
+    std::vector<OfSite> of_site_; // by Script::clauses
     bool calls_functions() const { return calls_; }
     bool calls_ = false;
     size_t plan_words_ = 0; // of the frame
@@ -343,6 +386,8 @@ protected:
     size_t spill_offset(size_t word) const { return key_bytes_ + text_bytes_ + 8 * word; }
     size_t saved_start() const { return spill_offset(plan_words_); }
     size_t saved_offset(unsigned reg) const;
+    /// Of the number that a stub hands to its body: where Role::result is saved, the register with the lowest number.
+    size_t number_offset() const { return saved_start(); }
 
 private:
     Emitter& code_;

@@ -9,6 +9,7 @@
 //     static constexpr size_t of_routines;   bytes of the stack that a routine takes at most, with its return address
 //     static constexpr size_t of_unwinding;  and so many more where a script has ustack(dwarf)
 //     static constexpr Reg arguments[];      of a system call
+//     static kept_by_stub(Reg);              where call_body() keeps it, in bytes above the body's frame; std::nullopt: it does not
 //     static constexpr Reg reg(Role);        the register of a role
 #pragma once
 #include "code/compiler.h"
@@ -46,17 +47,27 @@ protected:
     {
         const size_t of_routines = Processor::of_routines + (tables_.modules ? Processor::of_unwinding : 0);
         constexpr size_t ours = most_stack - Processor::red_zone;
-        if (!calls_functions() && frame_size() + of_routines > ours)
+        if (!calls_functions() && frame_size() + (in_body_ ? of_body : 0) + of_routines > ours)
             throw Refusal({State::too_much_stack, ours});
+    }
+
+    /// Of the stack: the words that call_body() keeps.
+    static constexpr size_t of_body = 16;
+    bool is_saved(Reg reg) const { return (saved_ & bit(reg)) || (in_body_ && Processor::kept_by_stub(reg)); }
+    /// Where the program's value of a register is that is_saved().
+    size_t program_offset(Reg reg) const
+    {
+        const auto kept = in_body_ ? Processor::kept_by_stub(reg) : std::nullopt;
+        return kept ? frame_size() + *kept : saved_offset(reg);
     }
 
     /// to = the program's value of register `from`.
     void program_register(Reg from, Reg to)
     {
         if (from == Processor::stack)
-            as_.address(to, frame(frame_size() + Processor::red_zone));
-        else if (saved_ & bit(from))
-            as_.load(to, frame(saved_offset(from)));
+            as_.address(to, frame(frame_size() + (in_body_ ? of_body : 0) + Processor::red_zone));
+        else if (is_saved(from))
+            as_.load(to, frame(program_offset(from)));
         else if (to != from)
             as_.move(to, from);
     }

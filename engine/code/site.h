@@ -114,7 +114,10 @@ struct Patch {
 struct Code {
     std::vector<std::byte> bytes; ///< for Arena::code
     std::vector<Patch> patches;
-    std::vector<uint64_t> stubs;     ///< by site: runtime address of its stub; 0: refused
+    std::vector<uint64_t> stubs; ///< by site: runtime address of its stub; 0: refused
+    std::vector<uint64_t>
+        bodies; ///< runtime addresses of what the stubs of many sites call, in order; they end at `bodies_end`
+    uint64_t bodies_end = 0;
     std::vector<SiteState> refusals; ///< by site: ready, or why it has no stub
 };
 

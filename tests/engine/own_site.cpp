@@ -141,6 +141,9 @@ Environment own_environment()
 {
     Environment environment;
     environment.pid = getpid();
+    if (const char* const many =
+            std::getenv("FASTSDT_MANY_SITES")) // 1: stubs call their clauses, as those of many sites do
+        environment.many_sites = std::strtoull(many, nullptr, 10);
     environment.rdfsbase = getauxval(AT_HWCAP2) & 2; // HWCAP2_FSGSBASE
     environment.stored_thread_pointers = true;       // by the C library
     environment.system_calls = true;

@@ -83,6 +83,8 @@ public:
         environment.sve = runner.greeting.sve;
         if (with_tid_offset)
             environment.tid_offset = static_cast<int32_t>(runner.greeting.tid_offset);
+        static unsigned runs = 0;
+        environment.many_sites = ++runs % 2 ? SIZE_MAX : 1; // 1: the stub calls its clauses
         environment.counter = true;
         environment.clock = CycleClock{0, 0, uint64_t(16) << 32}; // as if there were 62.5 million counts in a second
         site.patch = site.patch ? runner.greeting.wide_site : runner.greeting.site;

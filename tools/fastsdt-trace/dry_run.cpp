@@ -89,6 +89,18 @@ void print_preview(const Session::Preview& preview, const std::vector<std::strin
         for (const std::string& line : lines)
             out << "    " << line << '\n';
     }
+    for (const Session::Preview::Stub& body : preview.bodies) {
+        const auto lines = disassembled(body);
+        if (json) {
+            out << nlohmann::json(
+                {{"type", "body"}, {"data", {{"address", fmt::format("{:#x}", body.address)}, {"code", lines}}}})
+                << '\n';
+            continue;
+        }
+        out << fmt::format("{:#x}  called by the stubs of many sites\n", body.address);
+        for (const std::string& line : lines)
+            out << "    " << line << '\n';
+    }
 }
 
 } // namespace fastsdt::trace_tool

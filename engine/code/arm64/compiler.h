@@ -30,6 +30,10 @@ struct Processor {
     static constexpr size_t red_zone = 0, of_routines = 112, // without long vectors: keep_vectors()
         of_unwinding = 96;
     static constexpr Reg arguments[] = {x0, x1, x2, x3, x4, x5};
+    static constexpr std::optional<size_t> kept_by_stub(Reg reg)
+    {
+        return reg == x0 ? std::optional<size_t>(0) : reg == lr ? std::optional<size_t>(8) : std::nullopt;
+    }
     static constexpr Reg reg(Role role)
     {
         constexpr Reg of[] = {x0, x1, x3, x4, x5, x2, x11, x6, x7, x8, x19, x20, x21, x22, x23, x24, sp, no_register};
@@ -133,6 +137,8 @@ private:
     void save() override;
     void restore() override;
     void leave() override;
+    void call_body(Label body, int64_t number) override;
+    void leave_body() override;
     void move_code(uint64_t from, std::span<const std::byte> code) override;
     void block() override;
     void call(Label routine, Registers changes);

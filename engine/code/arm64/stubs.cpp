@@ -121,6 +121,21 @@ void Compiler::leave()
         as_.jump_to(site_->patch + site_->length);
 }
 
+void Compiler::call_body(Label body, int64_t number)
+{
+    as_.move_stack(-int64_t(of_body));
+    as_.store_pair(frame(0), x0, lr);
+    as_.constant(x0, uint64_t(number));
+    as_.call(body);
+    as_.load_pair(x0, lr, frame(0));
+    as_.move_stack(int64_t(of_body));
+}
+
+void Compiler::leave_body()
+{
+    return_from_routine();
+}
+
 void Compiler::call(Label routine, Registers changes)
 {
     as_.call(routine);

@@ -28,6 +28,10 @@ struct Processor {
     static constexpr Reg stack = rsp, returned = rax, goroutine = r14;
     static constexpr size_t red_zone = 128, of_routines = 80, of_unwinding = 56;
     static constexpr Reg arguments[] = {rdi, rsi, rdx, r10, r8, r9};
+    static constexpr std::optional<size_t> kept_by_stub(Reg reg)
+    {
+        return reg == rax ? std::optional<size_t>(8) : std::nullopt; // above the return address
+    }
     static constexpr Reg reg(Role role)
     {
         constexpr Reg of[] = {rax, rcx, rdi, rsi, r8,  rdx, rbx,         r10, r9,
@@ -130,6 +134,8 @@ private:
     void save() override;
     void restore() override;
     void leave() override;
+    void call_body(Label body, int64_t number) override;
+    void leave_body() override;
     void block() override;
     void first_slot();
     void call(Label routine, Registers changes);

@@ -58,12 +58,12 @@ void Compiler::argument(const ir::Argument& e, Role role)
             return;
     }
     Operand from = Part{source.reg == rsp ? to : source.reg, source.size};
-    if (source.kind == Source::Kind::high_byte && !(saved_ & bit(source.reg))) {
+    if (source.kind == Source::Kind::high_byte && !is_saved(source.reg)) {
         as_.move(to, source.reg);
         as_.emit(ZYDIS_MNEMONIC_SHR, {Part{to}, int64_t(8)});
         from = Part{to, 1};
-    } else if (source.reg != rsp && (saved_ & bit(source.reg))) {
-        from = frame(saved_offset(source.reg) + (source.kind == Source::Kind::high_byte ? 1 : 0), source.size);
+    } else if (source.reg != rsp && is_saved(source.reg)) {
+        from = frame(program_offset(source.reg) + (source.kind == Source::Kind::high_byte ? 1 : 0), source.size);
     }
     if (source.size == 8)
         as_.emit(ZYDIS_MNEMONIC_MOV, {Part{to}, from});

@@ -16,6 +16,11 @@
 //         jmp  site + 10
 //         cold paths
 //
+// Of many sites that are alike, the stubs call their clauses (code/bodies.cpp):
+//
+//         lea  -128(%rsp), %rsp; push %rax; mov $number, %eax; call body
+//         jmp  site + 10
+//
 // Where no nop was compiled in, five bytes of other instructions become `e9 d0 d1 d2 d3`, and the stub executes these
 // instructions (code/x86/moved.cpp): those in front of the probe before the first lea, the others before the last jmp.
 #include "code/x86/compiler.h"
@@ -101,7 +106,7 @@ void Compiler::save()
             {State::cannot_move, 0,
              "is in a Go program, whose threads cannot be told apart here: the kernel does not let programs read "
              "their thread pointer (Linux 5.9)"});
-    const auto whole = int64_t(128 + frame_size());
+    const auto whole = int64_t(frame_size() + (in_body_ ? 0 : Processor::red_zone)); // a stub is over it already
     as_.address(rsp, {.base = rsp, .displacement = -whole});
     for (int reg = rax; reg <= r15; ++reg)
         if (saved_ & bit(Reg(reg)))
@@ -122,8 +127,8 @@ void Compiler::restore()
     }
     for (int reg = r15; reg >= rax; --reg)
         if (saved_ & bit(Reg(reg)))
-            as_.load(Reg(reg), frame(saved_offset(Reg(reg))));
-    as_.address(rsp, {.base = rsp, .displacement = int64_t(128 + frame_size())});
+            as_.load(Reg(reg), frame(program_offset(Reg(reg))));
+    as_.address(rsp, {.base = rsp, .displacement = int64_t(frame_size() + (in_body_ ? 0 : Processor::red_zone))});
 }
 
 void Compiler::leave()
@@ -132,6 +137,20 @@ void Compiler::leave()
         move_code(site_->patch + site_->moved.at, std::span(site_->moved.bytes).subspan(site_->moved.at));
     if (!site_->moved.leaves)
         as_.jump_to(ZYDIS_MNEMONIC_JMP, site_->patch + site_->length);
+}
+
+// 16 bytes, so that all of a stub is in one cache line. The return takes what is pushed here, and the red zone, from the stack.
+void Compiler::call_body(Label body, int64_t number)
+{
+    as_.address(rsp, {.base = rsp, .displacement = -int64_t(Processor::red_zone)});
+    as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rax}});
+    as_.constant(rax, number);
+    as_.jump(ZYDIS_MNEMONIC_CALL, body);
+}
+
+void Compiler::leave_body()
+{
+    as_.emit(ZYDIS_MNEMONIC_RET, {int64_t(Processor::red_zone + 8)});
 }
 
 // rcx: a thread pointer. To rcx: its complement; to rsi: the number of the slot to begin at.
