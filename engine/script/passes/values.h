@@ -19,6 +19,11 @@ namespace fastsdt::engine {
 /// Keys of a map: bpftrace's max_map_keys, and what one of ours has room for whatever the keys are.
 inline constexpr int64_t bpftrace_keys = 4096;
 
+/// A number that is printed as `shape` says: a user's name, a symbol, an error.
+Expression shown(Expression of, ShapePtr shape);
+/// -1, 0x1f, 077. As 64 bits. Empty: it is no number.
+std::optional<int64_t> number_in_text(std::string_view text);
+
 class Values {
 protected:
     /// @param parameters  those that begin with "--" are for getopt()
