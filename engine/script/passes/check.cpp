@@ -4,6 +4,7 @@
 #include "base/arch.h"
 #include "script/format.h"
 #include "script/parser.h"
+#include "script/passes/signs.h"
 
 #include <fmt/format.h>
 
@@ -104,13 +105,14 @@ public:
 
     Script run()
     {
-        each([](Clause& clause, Statement& statement) { set_variable(clause, statement); });
+        each_with_clause(script_, [](Clause& clause, Statement& statement) { set_variable(clause, statement); });
         settled_.resize(script_.maps.size());
-        each([this](Clause&, Statement& statement) { settle_kind(statement, updates_[statement.number]); });
+        each_with_clause(script_,
+                         [this](Clause&, Statement& statement) { settle_kind(statement, updates_[statement.number]); });
         for (const Clause& clause : script_.clauses)
             if (clause.filter)
                 settle_steps(*clause.filter);
-        each([this](Clause& clause, Statement& statement) { check_statement(clause, statement); });
+        each_with_clause(script_, [this](Clause& clause, Statement& statement) { check_statement(clause, statement); });
         for (Clause& clause : script_.clauses)
             if (clause.filter) {
                 read(clause, *clause.filter);
@@ -122,20 +124,14 @@ public:
             if (script_.maps[map].keys.empty())
                 fail(where, "call to len() expects a map with explicit keys (non-scalar map)");
         add_up();
-        infer_signs();
+        infer_signs(script_);
         for (size_t map = 0; map < script_.maps.size(); ++map)
             find_thread_key(map);
-        each([this](Clause& clause, Statement& statement) { check_change(clause, statement); });
+        each_with_clause(script_, [this](Clause& clause, Statement& statement) { check_change(clause, statement); });
         return std::move(script_);
     }
 
 private:
-    template <class Visit> void each(const Visit& visit)
-    {
-        for (Clause& clause : script_.clauses)
-            each_statement(clause.actions, [&](Statement& statement) { visit(clause, statement); });
-    }
-
     static void want_integer(const Expression& e, const std::string& sentence)
     {
         if (e.type.kind != ValueKind::integer)
@@ -156,16 +152,11 @@ private:
             fail(statement.where, fmt::format("{} is of another kind or size before", variable.name));
     }
 
-    static bool sets_first(const Statement& statement, const Variable& variable)
-    {
-        return statement.where.start == variable.where.start;
-    }
-
     // What sites only count up and down, and do not read, is a sum of all threads and processes: no hit is lost.
     void add_up()
     {
         std::vector<bool> other(script_.maps.size()), added(script_.maps.size()), assigned(script_.maps.size());
-        each([&](Clause& clause, Statement& statement) {
+        each_with_clause(script_, [&](Clause& clause, Statement& statement) {
             using Kind = Statement::Kind;
             if (statement.kind == Kind::add)
                 added[statement.map] = true;
@@ -182,7 +173,7 @@ private:
             if (added[i] && !other[i])
                 map.kind = MapKind::sum;
         }
-        each([&](Clause&, Statement& statement) {
+        each_with_clause(script_, [&](Clause&, Statement& statement) {
             if (statement.kind == Statement::Kind::add && !other[statement.map])
                 statement.kind = Statement::Kind::update;
         });
@@ -697,77 +688,6 @@ private:
         case Value::random:
         case Value::start: return;
         }
-    }
-
-    bool sign(const Clause& clause, Expression& e)
-    {
-        for (Expression& operand : e.operands)
-            sign(clause, operand);
-        switch (e.kind) {
-        case Expression::Kind::step: e.type.is_signed = e.operands[0].type.is_signed; break;
-        case Expression::Kind::map: e.type.is_signed = script_.maps[e.map].type.is_signed; break;
-        case Expression::Kind::variable: e.type.is_signed = clause.variables[e.variable].type.is_signed; break;
-        case Expression::Kind::operation:
-            if (e.sign || e.op == Operator::select) {
-                e.type.is_signed = e.sign ? *e.sign : e.operands[1].type.is_signed && e.operands[2].type.is_signed;
-                break;
-            }
-            e.type.is_signed = e.operands[0].type.is_signed;
-            if (e.operands.size() == 2 && e.op != Operator::shift_left && e.op != Operator::shift_right)
-                e.type.is_signed = e.type.is_signed && e.operands[1].type.is_signed;
-            break;
-        default: break;
-        }
-        return e.type.is_signed;
-    }
-
-    // To bpftrace minima, maxima and averages are always signed, whatever the sign of the recorded values.
-    static bool holds_signed(MapKind kind, bool value_signed)
-    {
-        switch (kind) {
-        case MapKind::min:
-        case MapKind::max:
-        case MapKind::avg:
-        case MapKind::stats: return true;
-        case MapKind::sum:
-        case MapKind::integer: return value_signed;
-        default: return false;
-        }
-    }
-
-    // A map may be assigned the value of another map, and that one the value of a third: each round settles one more
-    // map of such a chain. Of several assignments to a map the first in the text counts.
-    void infer_signs()
-    {
-        for (size_t round = 0; round <= script_.maps.size(); ++round) {
-            bool changed = false;
-            std::vector<bool> seen(script_.maps.size());
-            each([&](Clause& clause, Statement& statement) {
-                each_expression(statement, [&](Expression& e) { sign(clause, e); });
-                if (!statement.value)
-                    return;
-                const bool value_signed = statement.value->type.is_signed;
-                if (statement.kind == Statement::Kind::set) {
-                    if (Variable& variable = clause.variables[statement.variable]; sets_first(statement, variable))
-                        variable.type.is_signed = value_signed;
-                    return;
-                }
-                if ((statement.kind != Statement::Kind::update && statement.kind != Statement::Kind::assign
-                     && statement.kind != Statement::Kind::add)
-                    || seen[statement.map])
-                    return;
-                seen[statement.map] = true;
-                Map& map = script_.maps[statement.map];
-                const bool is_signed = holds_signed(map.kind, value_signed);
-                changed = changed || map.type.is_signed != is_signed;
-                map.type.is_signed = is_signed;
-            });
-            if (!changed)
-                break;
-        }
-        for (Clause& clause : script_.clauses)
-            if (clause.filter)
-                sign(clause, *clause.filter);
     }
 
     void find_thread_key(size_t index)
