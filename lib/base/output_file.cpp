@@ -181,6 +181,11 @@ std::string take_over(int from, const struct stat& status, int to)
     return fchmod(to, mode) == 0 ? "" : "mode";
 }
 
+std::string_view text_of(std::span<const std::byte> bytes)
+{
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 [[noreturn]] void fail(const std::string& path, const std::string& what)
 {
     throw Unusable({what + ": " + std::strerror(errno), path, {}, errno});
@@ -224,20 +229,25 @@ OutputFile::OutputFile(const std::string& path, bool try_now) : asked_(path), pa
 
 void OutputFile::write(std::string_view contents)
 {
-    write(std::as_bytes(std::span(contents)), nullptr, false);
+    write([&](const Append& append) { append(contents); }, nullptr, false);
+}
+
+void OutputFile::write(const std::function<void(const Append&)>& fill)
+{
+    write(fill, nullptr, false);
 }
 
 void OutputFile::write(std::span<const std::byte> contents, int like)
 {
-    write(contents, &like, false);
+    write([&](const Append& append) { append(text_of(contents)); }, &like, false);
 }
 
 void OutputFile::change(std::span<const std::byte> contents, int source)
 {
-    write(contents, &source, true);
+    write([&](const Append& append) { append(text_of(contents)); }, &source, true);
 }
 
-void OutputFile::write(std::span<const std::byte> contents, const int* like, bool in_place)
+void OutputFile::write(const std::function<void(const Append&)>& fill, const int* like, bool in_place)
 {
     const DeferredSignals deferred;
     const auto stop = [&] {
@@ -247,13 +257,16 @@ void OutputFile::write(std::span<const std::byte> contents, const int* like, boo
     NewFile file(path_);
     if (file.fd() < 0)
         fail(asked_, "cannot make a file beside it");
-    for (size_t at = 0; at < contents.size();) {
+    fill([&](std::string_view contents) {
         stop();
-        const ssize_t put = ::write(file.fd(), contents.data() + at, std::min(chunk, contents.size() - at));
-        if (put < 0 && errno != EINTR)
-            fail(asked_, "cannot write");
-        at += put > 0 ? size_t(put) : 0;
-    }
+        for (size_t at = 0; at < contents.size();) {
+            const ssize_t put = ::write(file.fd(), contents.data() + at, std::min(chunk, contents.size() - at));
+            if (put < 0 && errno != EINTR)
+                fail(asked_, "cannot write");
+            at += put > 0 ? size_t(put) : 0;
+            stop();
+        }
+    });
 
     struct stat source{};
     if (like) {

@@ -2,6 +2,7 @@
 // The one way in which the tools write a file: it appears whole, with the right owner and rights, or not at all.
 #pragma once
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -25,6 +26,11 @@ public:
     /// Writes a new file beside the place and renames it to path(). It has the rights that a new file has.
     void write(std::string_view contents);
 
+    /// The same of what is appended piece by piece: a file that need not fit into memory. Ends with what `fill` throws, and leaves nothing
+    /// then. An append, also of nothing, ends it where a signal waits.
+    using Append = std::function<void(std::string_view)>;
+    void write(const std::function<void(const Append&)>& fill);
+
     /// The same with owner, group, mode, ACL, file capabilities and other extended attributes of `like`, a descriptor
     /// of the file that was read. Throws if one of them cannot be kept, except the owner: a user who may not give files
     /// away owns the new file, which then loses set-user-id and set-group-id.
@@ -35,7 +41,7 @@ public:
     void change(std::span<const std::byte> contents, int source);
 
 private:
-    void write(std::span<const std::byte> contents, const int* like, bool in_place);
+    void write(const std::function<void(const Append&)>& fill, const int* like, bool in_place);
 
     std::string asked_, path_;
     std::optional<struct stat> before_;

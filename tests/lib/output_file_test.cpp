@@ -378,6 +378,29 @@ TEST_F(OutputFileTest, LeavesNothingBehindAfterASignal)
     }
 }
 
+// Piece by piece: nothing is there before the end, and nothing is left where that does not come.
+TEST_F(OutputFileTest, GrowsOutOfSight)
+{
+    put(at("a"), "old");
+    OutputFile(at("a")).write([&](const OutputFile::Append& append) {
+        for (int i = 0; i < 3; ++i)
+            append(std::string(1 << 20, char('0' + i)));
+        append({});
+        EXPECT_EQ(get(at("a")), "old");
+        EXPECT_EQ(names().size(), 2U);
+    });
+    EXPECT_EQ(get(at("a")), std::string(1 << 20, '0') + std::string(1 << 20, '1') + std::string(1 << 20, '2'));
+    EXPECT_NE(refusal([&] {
+                  OutputFile(at("a")).write([](const OutputFile::Append& append) {
+                      append("half");
+                      throw Unusable(std::string("no more"));
+                  });
+              }).find("no more"),
+              std::string::npos);
+    EXPECT_EQ(get(at("a")).size(), size_t(3) << 20);
+    EXPECT_EQ(names(), std::vector<std::string>{"a"});
+}
+
 // A full disk, as far as a program can make one.
 TEST_F(OutputFileTest, LeavesNothingBehindAfterAnError)
 {
