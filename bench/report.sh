@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # What a page of `fastsdt-trace report` takes: `bench/report.sh [--record]`, after a build of fastsdt-trace (build/default). The page of a
-# trace with one event, of one with a million, and of Redis under redis-benchmark for a second, all of whose functions are recorded.
+# trace with one event, of one with a million (and files of its other formats), and of Redis under redis-benchmark for a second, all of whose functions are recorded.
 # --record draws the last one: docs/recorded/report.png, by chromium. Figures of docs/timelines.md are from here.
 set -euo pipefail
 [ $# = 0 ] || [ "$*" = --record ] || { sed -n '3,5s/^# //p' "$0" >&2; exit 2; }
@@ -39,6 +39,18 @@ fastsdt-trace record -o one -- ./app 1 >/dev/null 2>&1
 made "One event" one
 fastsdt-trace record -o million --buffer 256M --functions step -- ./app 50000 >/dev/null 2>&1
 made "A million" million
+python3 - <<'END'
+import os, subprocess
+def took(*words):
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return os.wait4(process.pid, 0)[2]
+def size(folder):
+    return sum(os.stat(os.path.join(folder, name)).st_size for name in os.listdir(folder))
+print(f"The trace: {size('million') / 1e6:.1f} MB")
+for ending in "pftrace", "json", "otlp.json", "html":
+    made = took("fastsdt-trace", "export", "million", "-o", "file." + ending)
+    print(f".{ending}: {os.stat('file.' + ending).st_size / 1e6:.1f} MB, {made.ru_utime + made.ru_stime:.2f} s of a processor, {made.ru_maxrss >> 10} MiB of memory")
+END
 
 cp "$(command -v redis-server)" .
 ./redis-server --port 0 --unixsocket "$work/socket" --save '' --appendonly no --daemonize no >log 2>&1 &

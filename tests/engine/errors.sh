@@ -66,8 +66,10 @@ say() { # MESSAGE OPTIONS...: the whole of what it says
 todo='say what to do: -e SCRIPT, a script'\''s FILE, or latency, top, functions, record, report, serve; see fastsdt-trace --help'
 say "$todo"
 say "$todo" -- ./app
-say 'where shall the trace go? -o DIR' record -- ./app
-say 'where shall it go? -o FILE.json, FILE.otlp.json or FILE.pftrace, or --otlp URL' export nodir
+files="FILE.json (Chrome's trace events), FILE.otlp.json (OpenTelemetry's spans), FILE.pftrace (Perfetto's protobuf), FILE.html (the page of report)"
+say "where shall the trace go? -o DIR, $files" record -- ./app
+say "-o a and -o b: one folder is enough, and a file says by its name what it is: $files" record -o a -o b -- ./app
+say "where shall it go? -o $files, or --otlp URL" export nodir
 say 'which trace? export DIR, as record -o DIR has written it' export -o trace.json
 say 'nodir is no trace: there is no nodir/metadata' export nodir -o trace.json
 say 'app is no trace: there is no app/metadata' export app -o trace.json # it is no folder

@@ -157,7 +157,7 @@ trace 2 'one of a script and --functions or --probes is enough' record -o traces
 trace 2 'traces: it is there already; a trace is written to a folder of its own' record -o traces
 plain 2 'which trace? export DIR, as record -o DIR has written it' export
 plain 2 'where shall it go? -o FILE.json' export traces
-plain 2 'x.txt: the name tells the format: .json' export traces -o x.txt
+plain 2 'x.txt: the name tells the format: FILE.json' export traces -o x.txt
 plain 2 'traces is no trace: there is no traces/metadata' export traces -o x.json
 plain 2 'where shall the page go? -o FILE.html' report
 trace 2 '--sort: foo not in {rate,total,busy,p50,p99,name}' top --sort foo

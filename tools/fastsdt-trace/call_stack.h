@@ -20,6 +20,9 @@ private:
     bool knows(const PlaceOnStack& other) const { return depth && other.depth && stack == other.stack; }
 };
 
+/// More are not open in a thread, unless each of them was left by longjmp().
+inline constexpr size_t most_open_calls = size_t(1) << 20;
+
 class CallStack {
 public:
     using Place = PlaceOnStack;

@@ -2,6 +2,7 @@
 #include "command_line.h"
 
 #include "collector.h"
+#include "formats.h"
 #include "say.h"
 #include "proc/processes.h"
 
@@ -45,12 +46,12 @@ class Help : public CLI::Formatter {
                    "       fastsdt-trace serve [OPTIONS] [--listen ADDRESS:PORT] --exe FILE SCRIPT...\n"
                    "       fastsdt-trace serve [OPTIONS] [--listen ADDRESS:PORT] -p PID -e TEXT\n";
         if (app->get_name() == "record")
-            return "Usage: fastsdt-trace record [OPTIONS] -o DIR [--functions PATTERN] [--probes PATTERN] -- "
+            return "Usage: fastsdt-trace record [OPTIONS] -o DIR|FILE [--functions PATTERN] [--probes PATTERN] -- "
                    "COMMAND...\n"
-                   "       fastsdt-trace record [OPTIONS] -o DIR -e TEXT -p PID\n";
+                   "       fastsdt-trace record [OPTIONS] -o DIR|FILE -e TEXT -p PID\n";
         if (app->get_name() == "functions")
-            return "Usage: fastsdt-trace functions [OPTIONS] [--functions PATTERN] [-o DIR] -- COMMAND...\n"
-                   "       fastsdt-trace functions [OPTIONS] [--functions PATTERN] [-o DIR] -p PID\n";
+            return "Usage: fastsdt-trace functions [OPTIONS] [--functions PATTERN] [-o DIR|FILE] -- COMMAND...\n"
+                   "       fastsdt-trace functions [OPTIONS] [--functions PATTERN] [-o DIR|FILE] -p PID\n";
         if (app->get_name() == "top")
             return "Usage: fastsdt-trace top [OPTIONS] [--functions PATTERN] [--probes PATTERN] -p PID\n"
                    "       fastsdt-trace top [OPTIONS] [--functions PATTERN] [--probes PATTERN] --exe FILE\n";
@@ -72,7 +73,7 @@ class Help : public CLI::Formatter {
                "       fastsdt-trace [OPTIONS] -p PID FILE\n"
                "       fastsdt-trace latency [OPTIONS] -p PID PROBE PROBE\n"
                "       fastsdt-trace latency [OPTIONS] -p PID FUNCTION\n"
-               "       fastsdt-trace record [OPTIONS] -o DIR [--functions PATTERN] [--probes PATTERN] -p PID\n"
+               "       fastsdt-trace record [OPTIONS] -o DIR|FILE [--functions PATTERN] [--probes PATTERN] -p PID\n"
                "       fastsdt-trace functions [OPTIONS] -p PID\n"
                "       fastsdt-trace top [OPTIONS] -p PID\n"
                "       fastsdt-trace report [OPTIONS] -o FILE.html -p PID\n"
@@ -100,8 +101,12 @@ void add_timelines(CLI::App& app, Given& given)
 {
     CLI::App* const record = given.record_command = app.add_subcommand(
         "record", "Write each hit with its time and arguments to a trace (CTF 1.8), which babeltrace2 and others read");
-    record->add_option("-o,--output", given.timeline.folder, "Folder for the trace; it must not be there yet")
-        ->type_name("DIR");
+    const auto outputs = [&given](CLI::App* command, const std::string& what) {
+        command->add_option("-o,--output", given.outputs, what + forms_text() + "; may be repeated")
+            ->type_name("DIR|FILE")
+            ->allow_extra_args(false);
+    };
+    outputs(record, "Folder for the trace, which must not be there yet, or ");
     patterns(record, "--functions", given.timeline.functions, "Functions, [FILE:]FUNCTION: their entries and exits");
     patterns(record, "--probes", given.timeline.probes,
              "Probes, [[FILE:]PROVIDER:]NAME, with all of their arguments; all of the program by default");
@@ -114,15 +119,14 @@ void add_timelines(CLI::App& app, Given& given)
             ->check(CLI::Range(1U, most).description(""));
     };
     samples(record);
-    record->footer(
-        "With -e TEXT or a FILE each printf() of the script is an event, with its values. The options of\n"
-        "fastsdt-trace mean what they mean without record; see fastsdt-trace --help.\n\n"
-        "Then: babeltrace2 DIR, or fastsdt-trace export DIR -o FILE.json. See fastsdt-trace(1), SUBCOMMANDS.");
+    record->footer("With -e TEXT or a FILE each printf() of the script is an event, with its values. The options of\n"
+                   "fastsdt-trace mean what they mean without record; see fastsdt-trace --help.\n\n"
+                   "Then: babeltrace2 DIR, or fastsdt-trace export DIR -o FILE.json, if not recorded with -o "
+                   "FILE.json. See fastsdt-trace(1), SUBCOMMANDS.");
     record->fallthrough();
     CLI::App* const functions = given.functions_command = app.add_subcommand(
         "functions", "Table of the program's functions: calls, and time with and without what they call");
-    functions->add_option("-o,--output", given.timeline.folder, "Write the trace as record does, too")
-        ->type_name("DIR");
+    outputs(functions, "Write the trace as record does, too: folder, or ");
     patterns(functions, "--functions", given.timeline.functions, "Only these, [FILE:]FUNCTION; all by default");
     functions->footer("See fastsdt-trace --help for the other options, and fastsdt-trace(1), SUBCOMMANDS.");
     functions->fallthrough();
@@ -166,11 +170,7 @@ void add_timelines(CLI::App& app, Given& given)
     CLI::App* const exported = given.export_command = app.add_subcommand(
         "export", "Make a file for Perfetto, Chrome or speedscope of a trace that record has written");
     exported->add_option("DIR", given.exported.folder, "The trace's folder")->type_name("");
-    exported
-        ->add_option("-o,--output", given.exported.file,
-                     "FILE.json: Chrome's trace events; FILE.otlp.json: OpenTelemetry's spans; FILE.pftrace: "
-                     "Perfetto's protobuf")
-        ->type_name("FILE");
+    exported->add_option("-o,--output", given.exported.file, forms_text())->type_name("FILE");
     exported
         ->add_option("--otlp", given.exported.otlp, "Send the spans to an OpenTelemetry collector, http://HOST:4318")
         ->type_name("URL")

@@ -22,6 +22,7 @@ struct Given {
     std::vector<std::string> scripts; ///< of serve
     ServeOptions serve;
     Timeline timeline;
+    std::vector<std::string> outputs; ///< of record and functions: a folder, files
     Export exported, reported;
     Top top;
     CLI::App *latency_command = nullptr, *serve_command = nullptr, *record_command = nullptr,

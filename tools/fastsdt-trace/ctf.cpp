@@ -118,6 +118,11 @@ CtfWriter::~CtfWriter()
     remove_unfinished();
 }
 
+void CtfWriter::keep()
+{
+    unfinished.clear();
+}
+
 void CtfWriter::fail(int error) const
 {
     throw Unusable(fmt::format("{}: no trace can be written: {}", folder_, std::strerror(error)));

@@ -106,6 +106,9 @@ public:
     /// The same, and gives the folder its name. Throws Unusable.
     void finish(std::span<const CtfClass> classes, const CtfClock& clock, CtfNotes notes = {});
 
+    /// The folder stays, under the name that it has.
+    static void keep();
+
     uint64_t events() const { return events_; }
     uint64_t bytes() const { return written_; } ///< of the streams
     size_t streams() const { return streams_.size(); }

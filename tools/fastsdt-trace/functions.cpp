@@ -14,9 +14,8 @@
 namespace fastsdt::trace_tool {
 namespace {
 
-// More calls are not open in any thread, or in all of them, unless each of them was left by longjmp(); and a process may say that it has as
-// many threads as it likes, in each of which it calls functions.
-constexpr size_t most_open = size_t(1) << 20, most_open_in_all = size_t(1) << 22, most_counted = size_t(1) << 27;
+// Of all threads. A process may say that it has as many as it likes, in each of which it calls functions.
+constexpr size_t most_open_in_all = size_t(1) << 22, most_counted = size_t(1) << 27;
 
 } // namespace
 
@@ -43,6 +42,9 @@ void tell_of(const CallGaps& gaps, std::string_view what)
     if (gaps.unknown)
         tell(fmt::format("{} an entry {} not shown: the call began before, or the entry was lost",
                          plural(gaps.unknown, "return without", "returns without"), gaps.unknown == 1 ? "is" : "are"));
+    if (gaps.samples)
+        tell(fmt::format("{} of stacks {} not in the {}: a page has them, -o FILE.html", plural(gaps.samples, "sample"),
+                         gaps.samples == 1 ? "is" : "are", what));
     if (gaps.lost)
         tell(fmt::format("{} lost when the trace was recorded", plural(gaps.lost, "event was", "events were")));
 }
@@ -73,7 +75,7 @@ void CallTable::left(Thread& thread, size_t count, uint64_t clock)
 bool CallTable::enter(Thread& thread, size_t function, uint64_t clock, const Place& place)
 {
     thread.last = std::max(thread.last, clock);
-    if (thread.stack.depth() >= most_open || open_ >= most_open_in_all)
+    if (thread.stack.depth() >= most_open_calls || open_ >= most_open_in_all)
         end(thread);
     if (thread.open.size() <= function) {
         const size_t more = function + 1 - thread.open.size();

@@ -24,6 +24,7 @@ struct CallGaps {
     uint64_t interrupted = 0; ///< were open where events were lost
     uint64_t unknown = 0;     ///< exits without an entry
     uint64_t lost = 0;        ///< events
+    uint64_t samples = 0;     ///< of stacks, which the format does not have
 };
 /// Tells it, a line each. @param what  was made of the trace
 void tell_of(const CallGaps& gaps, std::string_view what);

@@ -4,16 +4,15 @@
 #include "base/search_path.h"
 #include "base/unusable.h"
 #include "bpftrace.h"
+#include "export.h"
 #include "headers.h"
 #include "list.h"
 #include "proc/maps.h"
-#include "export.h"
 #include "options.h"
 #include "pprof.h"
 #include "process/debug_types.h"
 #include "process/outside.h"
 #include "record.h"
-#include "report.h"
 #include "run.h"
 #include "say.h"
 #include "serve.h"
@@ -275,7 +274,7 @@ int main(int argc, char** argv)
         if (options.exported)
             return export_trace(*options.exported);
         if (options.reported)
-            return report(*options.reported);
+            return export_trace(*options.reported);
         if (!options.serve)
             return trace(options);
 #ifdef FASTSDT_SERVE

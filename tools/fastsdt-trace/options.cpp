@@ -8,6 +8,7 @@
 #include "base/unusable.h"
 #include "bpftrace.h"
 #include "elf/elf_file.h"
+#include "formats.h"
 #include "record.h"
 #include "say.h"
 #include "script/parse.h"
@@ -174,11 +175,22 @@ void check_timeline(Options& options, const Given& given, bool is_generated)
     if (!is_generated && (timeline.table || !timeline.functions.empty() || !timeline.probes.empty()))
         give_up(timeline.table ? "functions takes no script: --functions PATTERN chooses among them"
                                : "one of a script and --functions or --probes is enough");
-    if (is_report) {
-        if (given.reported.file.empty())
-            give_up("where shall the page go? -o FILE.html");
-        timeline.page = timeline.folder = OutputFile(given.reported.file).path();
+    if (is_report && given.reported.file.empty())
+        give_up("where shall the page go? -o FILE.html");
+    if (is_report)
+        timeline.files = {{given.reported.file, Form::page}};
+    for (const std::string& each : given.outputs) {
+        if (const auto form = form_of(each))
+            timeline.files.push_back({each, *form});
+        else if (!timeline.folder.empty())
+            give_up(fmt::format("-o {} and -o {}: one folder is enough, and a file says by its name what it is: {}",
+                                timeline.folder, each, forms_text()));
+        else
+            timeline.folder = each;
     }
+    timeline.passing = timeline.folder.empty();
+    if (timeline.passing && !timeline.files.empty())
+        timeline.folder = OutputFile(timeline.files[0].file).path();
     if (!is_generated && timeline.samples)
         give_up("--samples goes with --functions and --probes: a script has profile:hz:N and maps of its own");
     timeline.all_functions =
@@ -186,7 +198,7 @@ void check_timeline(Options& options, const Given& given, bool is_generated)
     if (timeline.all_functions)
         timeline.functions.emplace_back("*");
     if (timeline.folder.empty() && !timeline.table)
-        give_up("where shall the trace go? -o DIR");
+        give_up("where shall the trace go? -o DIR, " + forms_text());
 }
 
 void check_top(Options& options, const Given& given)
@@ -212,11 +224,11 @@ void check_export(Options& options, const Given& given)
     if (!given.exported.otlp.empty())
         return;
     if (given.exported.file.empty())
-        give_up("where shall it go? -o FILE.json, FILE.otlp.json or FILE.pftrace, or --otlp URL");
-    if (!given.exported.file.ends_with(".json") && !given.exported.file.ends_with(".pftrace"))
-        give_up(fmt::format("{}: the name tells the format: .json for Chrome's trace events, .otlp.json for "
-                            "OpenTelemetry, .pftrace for Perfetto",
-                            given.exported.file));
+        give_up(fmt::format("where shall it go? -o {}, or --otlp URL", forms_text()));
+    const auto form = form_of(given.exported.file);
+    if (!form)
+        give_up(fmt::format("{}: the name tells the format: {}", given.exported.file, forms_text()));
+    options.exported->form = *form;
 }
 
 void check_report(Options& options, const Given& given)
@@ -389,7 +401,7 @@ void check_options(Options& options, const Given& given)
         take_words(options, "--probes", given.top.probes, false);
     } else if (is_generated) {
         options.text = timeline_script(*options.timeline);
-        options.name = options.timeline->table ? "functions" : options.timeline->page.empty() ? "record" : "report";
+        options.name = options.timeline->table ? "functions" : given.report_command->parsed() ? "report" : "record";
         take_words(options, "--functions", given.timeline.functions, true);
         take_words(options, "--probes", given.timeline.probes, false);
     } else if (is_file) {

@@ -49,15 +49,23 @@ struct ServeOptions {
     std::string otlp;                  ///< empty: likewise
 };
 
-/// `fastsdt-trace record` and `functions`
+/// What can be made of a trace: a file each.
+enum class Form { chrome, perfetto, otlp, page };
+struct FormFile {
+    std::string file;
+    Form form;
+};
+
+/// `fastsdt-trace record`, `functions`, and `report` of what is recorded now
 struct Timeline {
     std::string folder;                         ///< for the trace; empty: none
+    std::vector<FormFile> files;                ///< that are made of it
+    bool passing = false;                       ///< the folder goes when these are made
     std::vector<std::string> functions, probes; ///< [FILE:]FUNCTION, [[FILE:]PROVIDER:]NAME; may be patterns
     bool generated = false;                     ///< the script is timeline_script()
     bool all_functions = false;                 ///< nobody chose among them
     bool table = false;                         ///< of calls
     unsigned samples = 0;                       ///< of the threads, in a second
-    std::string page;                           ///< report's file; then the folder is gone at the end
 };
 
 /// `fastsdt-trace top`
@@ -71,6 +79,7 @@ struct Top {
 /// `fastsdt-trace export`, and `report` of a trace
 struct Export {
     std::string folder, file;
+    Form form = Form::page;
     std::string otlp = {}; ///< a collector's URL instead of a file
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // opentelemetry-proto, trace/v1/trace.proto, in its JSON: numbers of traces and spans are hexadecimal, those of 64 bits are strings.
-#include "export_format.h"
+#include "formats.h"
 
 #include "base/printable.h"
 #include "values.h"
@@ -27,13 +27,14 @@ uint64_t mixed(uint64_t number)
 }
 
 // An outermost call is a trace of its own, and the calls in it are its spans. A probe is an event of the call in which it was hit.
-class Otlp : public JsonFormat {
+class Otlp : public Calls {
 public:
-    Otlp(const CtfReader& trace, const std::vector<Drawn>& drawn, std::function<void(const std::string&)> deliver)
-        : JsonFormat(trace, drawn), deliver_(std::move(deliver))
-    {}
+    /// @param take  resources with their spans, some MiB at once; `is_last`: nothing more comes, and they may be none
+    using Take = std::function<void(const std::string& resources, bool is_last)>;
+    Otlp(const Recorded& recorded, Take take) : Calls(recorded), names_(recorded), take_(std::move(take)) {}
 
-    void thread(size_t, const CtfReader::Thread& thread) override
+private:
+    void track(size_t, const CtfReader::Thread& thread) override
     {
         open_.clear();
         auto& resource = resources_[thread.pid];
@@ -52,8 +53,8 @@ public:
         ++spans_begun_;
         open_.push_back({number,
                          ns,
-                         mixed(trace_.begin() ^ mixed(spans_begun_)) | 1,
-                         open_.empty() ? mixed(trace_.begin() + spans_begun_) : open_.front().trace,
+                         mixed(recorded_.trace.begin() ^ mixed(spans_begun_)) | 1,
+                         open_.empty() ? mixed(recorded_.trace.begin() + spans_begun_) : open_.front().trace,
                          arguments(number, values),
                          {}});
     }
@@ -71,17 +72,20 @@ public:
             begin(number, ns, values);
             return end(ns);
         }
+        if (++open_.back().moments > most_moments) {
+            begin(number, ns, values);
+            return end(ns);
+        }
         std::string& events = open_.back().events;
         events += fmt::format(R"({}{{"timeUnixNano":"{}","name":{},"attributes":[{}]}})", events.empty() ? "" : ",", ns,
-                              names_[number], arguments(number, values));
+                              names_.classes[number], arguments(number, values));
     }
-    std::string finish() override { return deliver_ && size_ == 0 ? std::string() : request(); }
+    void last() override { take_(resources(), true); }
 
-private:
-    std::string request()
+    std::string resources()
     {
         size_ = 0;
-        std::string text = "{\"resourceSpans\":[";
+        std::string text;
         bool first = true;
         for (auto& [pid, resource] : resources_) {
             if (resource.spans.empty())
@@ -95,12 +99,15 @@ private:
             text += std::exchange(resource.spans, {});
             text += "\n]}]}";
         }
-        return text + "\n]}\n";
+        return text;
     }
+    /// A call may have as many as it likes, which have to be kept until it ends: what is beyond is a span without length in it.
+    static constexpr size_t most_moments = 10'000;
     struct Span {
         size_t number = 0;
         uint64_t begin = 0, id = 0, trace = 0;
         std::string arguments, events; // JSON
+        size_t moments = 0;            // of events
     };
 
     void add(const Span& span, uint64_t end, uint64_t parent)
@@ -113,25 +120,25 @@ private:
             R"({}{{"traceId":"{:016x}{:016x}","spanId":"{:016x}",{}"name":{},"kind":{},"startTimeUnixNano":"{}","endTimeUnixNano":"{}",)"
             R"("attributes":[{}{}{}]{}}})",
             spans_->empty() ? "\n" : ",\n", mixed(span.trace), span.trace, span.id,
-            parent ? fmt::format(R"("parentSpanId":"{:016x}",)", parent) : "", names_[span.number], internal,
+            parent ? fmt::format(R"("parentSpanId":"{:016x}",)", parent) : "", names_.classes[span.number], internal,
             span.begin, end, attributes_, span.arguments.empty() ? "" : ",", span.arguments,
             span.events.empty() ? "" : fmt::format(R"(,"events":[{}])", span.events));
         size_ += spans_->size() - before;
-        if (deliver_ && size_ >= most)
-            deliver_(request());
+        if (size_ >= most)
+            take_(resources(), false);
     }
     std::string arguments(size_t number, const Values& values) const
     {
         std::string text;
         for (size_t i = 0; i < values.size(); ++i) {
-            const CtfField& field = trace_.classes()[number].fields[i];
+            const CtfField& field = recorded_.trace.classes()[number].fields[i];
             const uint64_t number_of = values[i].number;
             const std::string value = field.bytes == 0
                 ? fmt::format(R"("stringValue":{})", json_string(printable(values[i].text)))
                 : field.is_signed || number_of <= INT64_MAX
                 ? fmt::format(R"("intValue":"{}")", int64_t(number_of))
                 : fmt::format(R"("stringValue":"{}")", number_of); // its integers have a sign
-            text += fmt::format(R"({}{{"key":{},"value":{{{}}}}})", i ? "," : "", fields_[number][i], value);
+            text += fmt::format(R"({}{{"key":{},"value":{{{}}}}})", i ? "," : "", names_.fields[number][i], value);
         }
         return text;
     }
@@ -145,15 +152,33 @@ private:
     std::vector<Span> open_;                // its calls that have not ended
     uint64_t spans_begun_ = 0;
     size_t size_ = 0; // of all spans that wait
-    const std::function<void(const std::string&)> deliver_;
+    const JsonNames names_;
+    const Take take_;
 };
+
+constexpr std::string_view head = "{\"resourceSpans\":[", tail = "\n]}\n";
 
 } // namespace
 
-std::unique_ptr<Format> otlp_json(const CtfReader& trace, const std::vector<Drawn>& drawn,
-                                  std::function<void(const std::string&)> deliver)
+std::unique_ptr<Sink> otlp_json(const Recorded& recorded, Pieces& to)
 {
-    return std::make_unique<Otlp>(trace, drawn, std::move(deliver));
+    to.text = head;
+    return std::make_unique<Otlp>(recorded, [&to, first = true](const std::string& resources, bool is_last) mutable {
+        if (!resources.empty() && !std::exchange(first, false))
+            to.text += ',';
+        to.text += resources;
+        if (is_last)
+            to.text += tail;
+        to.pass_on();
+    });
+}
+
+std::unique_ptr<Sink> otlp_requests(const Recorded& recorded, std::function<void(const std::string&)> deliver)
+{
+    return std::make_unique<Otlp>(recorded, [deliver = std::move(deliver)](const std::string& resources, bool) {
+        if (!resources.empty())
+            deliver(fmt::format("{}{}{}", head, resources, tail));
+    });
 }
 
 } // namespace fastsdt::trace_tool

@@ -180,7 +180,7 @@ Recorder::Recorder(const Options& options, const engine::Script& script, const e
       since_(clock_ns(CLOCK_REALTIME)), asleep_(asleep()), known_(script.statements)
 {
     if (!options.timeline->folder.empty())
-        ctf_.emplace(options.timeline->folder, !options.timeline->page.empty());
+        ctf_.emplace(options.timeline->folder, options.timeline->passing);
     if (options.timeline->table || says_executor_) // which knows what a panic has left
         calls_.emplace();
 }
@@ -638,7 +638,7 @@ void Recorder::write(const std::string& summary, bool complete)
     if (!ctf_)
         return;
     ctf_->finish(classes_, clock_, notes(summary, complete));
-    if (options_.timeline->page.empty())
+    if (!options_.timeline->passing)
         tell(fmt::format("{} of {}{}, {} bytes: {}", plural(events_, "event"),
                          plural(ctf_->streams() - goroutines_, "thread"),
                          goroutines_ ? " and " + plural(goroutines_, "goroutine") : "", ctf_->bytes(), ctf_->folder()));

@@ -57,6 +57,7 @@ public:
     /// The trace is whole: says where it is. @param summary  the report's last line  @param complete  nothing is missing  Throws Unusable.
     void write(const std::string& summary, bool complete);
     const std::string& folder() const { return ctf_->folder(); } ///< of the trace, then
+    void keep_folder() { ctf_->keep(); }                         ///< also where it is to go with this object
 
 private:
     struct Number {

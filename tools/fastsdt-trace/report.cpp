@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "report.h"
+#include "formats.h"
 
 #include "base/printable.h"
-#include "ctf_reader.h"
-#include "functions.h"
 #include "page.h"
-#include "say.h"
 
 #include <fastsdt/note.h>
 
@@ -204,10 +201,10 @@ struct Latencies {
     }
 };
 
-class Report {
+class Report : public Sink {
 public:
-    explicit Report(const std::string& folder)
-        : trace_(folder), drawn_(drawn_of(trace_.classes())),
+    Report(const Recorded& recorded, Pieces& to)
+        : to_(to), trace_(recorded.trace), drawn_(recorded.drawn),
           span_(trace_.end() - std::min(trace_.end(), trace_.begin())), timeline_(span_)
     {
         for (const Drawn& one : drawn_) {
@@ -221,14 +218,25 @@ public:
             took(static_cast<Thread&>(thread), call, end, timed);
         };
         choose_rows();
-        for (size_t i = 0; i < trace_.threads().size(); ++i)
-            read(i);
     }
 
-    json data();
-    uint64_t events() const { return events_; }
-    uint64_t lost() const { return lost_; }
-    const CallTable& calls() const { return calls_; }
+    void thread(size_t number) override
+    {
+        lost_ += trace_.threads()[number].discarded;
+        thread_ = &threads_[number];
+    }
+    void event(size_t number, uint64_t ns, const Values& values) override
+    {
+        if (drawn_[number].kind == Drawn::Kind::gap)
+            gap();
+        else if (drawn_[number].kind != Drawn::Kind::samples)
+            take(*thread_, number, ns, values.empty() ? 0 : values[0].number);
+        else if (values.size() == 2)
+            sample(values[1].text, values[0].number);
+    }
+    void gap() override { calls_.gap(*thread_); }
+    void end_of_thread() override { calls_.end(*thread_); }
+    CallGaps finish() override;
 
 private:
     struct Thread : CallTable::Thread {
@@ -250,23 +258,6 @@ private:
         for (size_t i = 0; i < order.size(); ++i)
             threads_[order[i]].row = i;
         rows_ = order;
-    }
-
-    void read(size_t number)
-    {
-        lost_ += trace_.threads()[number].discarded;
-        trace_.read(
-            trace_.threads()[number],
-            [&](size_t one, uint64_t ns, const std::vector<CtfReader::Value>& values) {
-                if (drawn_[one].kind == Drawn::Kind::gap)
-                    calls_.gap(threads_[number]);
-                else if (drawn_[one].kind != Drawn::Kind::samples)
-                    take(threads_[number], one, ns, values.empty() ? 0 : values[0].number);
-                else if (values.size() == 2)
-                    sample(values[1].text, values[0].number);
-            },
-            [&] { calls_.gap(threads_[number]); });
-        calls_.end(threads_[number]);
     }
 
     // @param one  class of the event  @param count  its first value
@@ -366,10 +357,13 @@ private:
     json people() const;
     json cuts(size_t functions);
 
-    const CtfReader trace_;
-    const std::vector<Drawn> drawn_; // by class
-    const uint64_t span_;            // of time, in ns
-    std::vector<size_t> numbers_;    // of functions, by class
+    json data();
+
+    Pieces& to_;
+    const CtfReader& trace_;
+    const std::vector<Drawn>& drawn_; // by class
+    const uint64_t span_;             // of time, in ns
+    std::vector<size_t> numbers_;     // of functions, by class
     CallTable calls_;
     std::vector<bool> is_probe_;       // by function
     std::vector<Latencies> latencies_; // likewise
@@ -378,6 +372,7 @@ private:
     std::unordered_map<std::string, uint32_t> frame_numbers_;
     Timeline timeline_;
     std::vector<Thread> threads_;
+    Thread* thread_ = nullptr;    // of which events come
     std::vector<size_t> rows_;    // threads that have one
     std::vector<uint32_t> shown_; // rows of the table, by function
     uint64_t events_ = 0, lost_ = 0, without_node_ = 0, too_deep_ = 0;
@@ -556,25 +551,20 @@ std::string embedded(const json& data)
     return escaped;
 }
 
-} // namespace
-
-int write_page(OutputFile& file, const std::string& folder)
+CallGaps Report::finish()
 {
-    Report report(folder);
-    std::string page(page_begin);
-    page += embedded(report.data());
-    page += page_end;
-    file.write(page);
-    tell(fmt::format("{}, {} bytes: {}", plural(report.events(), "event"), page.size(), file.path()));
-    const CallTable& calls = report.calls();
-    tell_of({calls.unfinished(), calls.interrupted(), calls.unknown(), report.lost()}, "page");
-    return report.lost() ? incomplete : complete;
+    to_.text += page_begin;
+    to_.text += embedded(data());
+    to_.text += page_end;
+    to_.pass_on();
+    return {calls_.unfinished(), calls_.interrupted(), calls_.unknown(), 0};
 }
 
-int report(const Export& wanted)
+} // namespace
+
+std::unique_ptr<Sink> page(const Recorded& recorded, Pieces& to)
 {
-    OutputFile file(wanted.file);
-    return write_page(file, wanted.folder);
+    return std::make_unique<Report>(recorded, to);
 }
 
 } // namespace fastsdt::trace_tool

@@ -3,6 +3,7 @@
 #include "actions.h"
 #include "bpf/files.h"
 #include "elf/archive.h"
+#include "export.h"
 #include "base/clock.h"
 #include "base/output_file.h"
 #include "base/printable.h"
@@ -14,7 +15,6 @@
 #include "process/outside.h"
 #include "processes.h"
 #include "record.h"
-#include "report.h"
 #include "run.h"
 #include "say.h"
 #include "top.h"
@@ -74,8 +74,9 @@ public:
         };
         if (!options_.pprof.empty())
             pprof_.emplace(options_.pprof); // what cannot be written is refused now
-        if (options_.timeline && !options_.timeline->page.empty())
-            page_.emplace(options_.timeline->page);
+        if (options_.timeline)
+            for (const FormFile& each : options_.timeline->files)
+                files_.emplace_back(each.file);
         if (recorder_)
             recorder_->tells_ends = [this](const engine::Site& entry) { return processes_.tells_ends(entry); };
     }
@@ -120,8 +121,8 @@ public:
         if (recorder_)
             recorder_->write(last.text(), is_whole(last));
         processes_.finish();
-        if (page_)
-            write_page(*page_, recorder_->folder());
+        if (!files_.empty())
+            write_files();
         if (const auto status = actions_.status())
             return *status;
         if (options_.exit_status)
@@ -139,6 +140,38 @@ private:
         for (const engine::Entry& entry : maps.maps.at(0))
             stacks[folded(entry.keys.at(0), false)] += static_cast<uint64_t>(entry.number);
         return stacks;
+    }
+
+    // Only now: docs/architecture.md, "Why a run writes a trace first".
+    void write_files()
+    {
+        const Timeline& timeline = *options_.timeline;
+        bool is_interrupted = false;
+        const auto interrupted = [&] {
+            while (const auto signal = signals_.next())
+                is_interrupted = is_interrupted || signal->number != SIGUSR1;
+            return is_interrupted;
+        };
+        try {
+            const Recorded recorded(recorder_->folder());
+            CallGaps gaps;
+            for (size_t i = 0; i < files_.size(); ++i) {
+                const Made made = write_form(recorded, timeline.files[i].form, files_[i], interrupted);
+                tell_of(made, timeline.files[i].file);
+                const uint64_t samples = std::max(gaps.samples, made.gaps.samples); // a page has them
+                gaps = made.gaps;
+                gaps.samples = samples;
+            }
+            gaps.lost = 0; // the report has said it
+            if (!timeline.table)
+                tell_of(gaps, "file");
+        } catch (const Unusable& error) {
+            if (!is_interrupted)
+                throw;
+            recorder_->keep_folder();
+            throw Unusable(fmt::format("{}; what was recorded is in {}, of which fastsdt-trace export makes files",
+                                       error.what(), recorder_->folder()));
+        }
     }
 
     // Somebody who looks on waits for that; what a script reads stays as it is.
@@ -457,7 +490,7 @@ private:
     Actions actions_;
     const bool prints_;               // at sites
     std::optional<OutputFile> pprof_; // --pprof
-    std::optional<OutputFile> page_;  // of report
+    std::vector<OutputFile> files_;   // Timeline::files
     Clock::time_point start_ = Clock::now();
     const int64_t began_ = clock_ns(CLOCK_REALTIME);
     Clock::time_point next_events_ = start_, next_samples_ = start_;
