@@ -213,20 +213,9 @@ void add_subcommands(CLI::App& app, Given& given)
     serve->fallthrough();
 }
 
-} // namespace
-
-void add_options(CLI::App& app, Options& options, Given& given)
+// The script, and whom to trace.
+void add_targets(CLI::App& app, Options& options, Given& given)
 {
-    app.name("fastsdt-trace");
-    app.formatter(std::make_shared<Help>());
-    app.set_version_flag("-V,--version", "fastsdt-trace " FASTSDT_VERSION_STRING);
-    app.footer(
-        "COMMAND, after --, is run and traced from its first instruction on; --pid attaches to a running process.\n"
-        "Examples:\n"
-        "  fastsdt-trace -e 'usdt:./app:shop:order { @[str(arg1)] = count(); }' -- ./app\n"
-        "  fastsdt-trace functions --functions 'parse*' -p 4711\n"
-        "Exit status: 0 complete, 1 a site was not armed, a probe matched nothing or something was not counted,\n"
-        "2 unusable input, usage or permission. See fastsdt-trace(1).");
     app.add_option("FILE", given.words, "File with the script, and its parameters $1, $2, ...")->type_name("");
     app.add_option("-e,--execute", given.text, "The script itself")->type_name("TEXT");
     app.add_option("-c,--cmd", given.command, "Run this command and trace it: as behind --, in one word")
@@ -246,6 +235,11 @@ void add_options(CLI::App& app, Options& options, Given& given)
     select("--cgroup", options.selection.cgroups, "To all in this control group, or below it", "PATH");
     select("--container", options.selection.containers, "To all in the container whose number begins so", "ID");
     select("--user", given.users, "To all that run as this user", "USER");
+}
+
+// How hits are seen.
+void add_ways(CLI::App& app, Options& options, Given& given)
+{
     const CLI::TransformPairs<EngineChoice> engines = {{"auto", EngineChoice::automatic},
                                                        {"user", EngineChoice::user},
                                                        {"kernel", EngineChoice::kernel},
@@ -297,6 +291,11 @@ void add_options(CLI::App& app, Options& options, Given& given)
                  "says dump(), at SIGUSR1, and at the end, also when the program crashes");
     app.add_flag("--unordered", options.unordered,
                  "Read no clock for what is printed at probes: faster, but only the lines of one thread are in order");
+}
+
+// What is printed, and what a script is and may.
+void add_output(CLI::App& app, Options& options)
+{
     app.add_option("-o,--output", options.output, "Print into this file; what the COMMAND prints stays where it is")
         ->type_name("FILE");
     app.add_flag("-j,--json", options.json, "Print as bpftrace -f json does");
@@ -336,6 +335,25 @@ void add_options(CLI::App& app, Options& options, Given& given)
     app.add_flag("--exit-status", options.exit_status,
                  "End with the COMMAND's status, 128 and the signal's number where one killed it; 2 remains for what "
                  "cannot be traced at all");
+}
+
+} // namespace
+
+void add_options(CLI::App& app, Options& options, Given& given)
+{
+    app.name("fastsdt-trace");
+    app.formatter(std::make_shared<Help>());
+    app.set_version_flag("-V,--version", "fastsdt-trace " FASTSDT_VERSION_STRING);
+    app.footer(
+        "COMMAND, after --, is run and traced from its first instruction on; --pid attaches to a running process.\n"
+        "Examples:\n"
+        "  fastsdt-trace -e 'usdt:./app:shop:order { @[str(arg1)] = count(); }' -- ./app\n"
+        "  fastsdt-trace functions --functions 'parse*' -p 4711\n"
+        "Exit status: 0 complete, 1 a site was not armed, a probe matched nothing or something was not counted,\n"
+        "2 unusable input, usage or permission. See fastsdt-trace(1).");
+    add_targets(app, options, given);
+    add_ways(app, options, given);
+    add_output(app, options);
     add_debug_options(app, given.debug);
     app.add_flag_callback(
         "--no-demangle", [&options] { options.demangles = false; },

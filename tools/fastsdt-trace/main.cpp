@@ -148,6 +148,68 @@ void print_to(const std::string& path)
     std::cout.rdbuf(new __gnu_cxx::stdio_filebuf<char>(file, std::ios::out));
 }
 
+// What an option wants of the script, and what it changes in it.
+void fit_options(const Options& options, engine::Script& script)
+{
+    if (options.flight && !engine::has_events(script))
+        give_up("--flight keeps events, and the script makes none at a probe: printf(), print()");
+    if (!options.pprof.empty()) {
+        if (std::none_of(script.maps.begin(), script.maps.end(), engine::is_profile))
+            give_up("--pprof is for counts and sums by stack, @[ustack] = count(), and the script has none");
+        script.stack_form = engine::StackForm::perf;
+    }
+    if (options.folded || options.timeline) // a frame is a name there
+        script.has_lines = false;
+    if (options.unordered && !engine::has_events(script))
+        give_up("--unordered is for printf() and print() at a probe, and the script has none");
+    if (!options.flight && engine::has_dump(script))
+        give_up("dump() prints what --flight keeps, which is not given");
+}
+
+// Where no process is named. @return  false: there is nothing to do, --dry-run of a script without sites
+bool wants_all_processes(const Options& options, const engine::Script& script)
+{
+    const auto probes = engine::probes_with_sites(script);
+    const auto pattern = std::find_if(probes.begin(), probes.end(),
+                                      [](const engine::Probe* probe) { return engine::is_pattern(probe->file); });
+    const bool may_be_everyone = pattern == probes.end() && !options.timeline && options.engine != EngineChoice::user
+        && options.engine != EngineChoice::bpftrace;
+    if (!probes.empty() && !may_be_everyone)
+        give_up(fmt::format("{}: {} is a probe of a program", no_process,
+                            (pattern != probes.end() ? *pattern : probes[0])->text));
+    if (options.dry && probes.empty())
+        return false;
+    if (options.dry)
+        give_up("--dry-run shows the sites of a process: name it with --pid, or a command after --");
+    return true;
+}
+
+// Of a script with an error: bpftrace runs it, where it can; or else what is wrong. @return  the exit status
+int refused(const Options& options, const engine::ScriptError& error)
+{
+    const std::string too_old = too_old_bpftrace(error.since);
+    if (options.in_kernel() && error.kernel_can && !options.dry
+        && (too_old.empty() || options.engine == EngineChoice::bpftrace))
+        run_bpftrace(options);
+    if (options.engine == EngineChoice::automatic && error.kernel_can && !options.dry && options.has_target()
+        && too_old.empty() && bpftrace_obstacle(options).empty()) {
+        const engine::Position where = engine::position(options.text, error.where);
+        say(fmt::format("engine bpftrace: {}:{}:{}: {}; what the process forks is not counted", options.name,
+                        where.line, where.column, error.what()));
+        run_bpftrace(options);
+    }
+    std::fputs(fmt::format("{}", explain(error, options.text, options.name)).c_str(), stderr);
+    if (!too_old.empty()) {
+        say(too_old);
+    } else if (error.kernel_can && untellable(options).empty()) { // then the script can be told apart
+        const std::string why = return_probe_obstacle(options);
+        const std::string since = error.since ? fmt::format(" since 0.{}", error.since) : "";
+        say(why.empty() ? fmt::format("bpftrace does it{}, as root: {}", since, shell_line(bpftrace_command(options)))
+                        : why);
+    }
+    return unusable;
+}
+
 int trace(const Options& options)
 {
     try {
@@ -170,34 +232,9 @@ int trace(const Options& options)
             finish_output(options.output);
             return 0;
         }
-        if (options.flight && !engine::has_events(script))
-            give_up("--flight keeps events, and the script makes none at a probe: printf(), print()");
-        if (!options.pprof.empty()) {
-            if (std::none_of(script.maps.begin(), script.maps.end(), engine::is_profile))
-                give_up("--pprof is for counts and sums by stack, @[ustack] = count(), and the script has none");
-            script.stack_form = engine::StackForm::perf;
-        }
-        if (options.folded || options.timeline) // a frame is a name there
-            script.has_lines = false;
-        if (options.unordered && !engine::has_events(script))
-            give_up("--unordered is for printf() and print() at a probe, and the script has none");
-        if (!options.flight && engine::has_dump(script))
-            give_up("dump() prints what --flight keeps, which is not given");
-        if (!options.has_target()) {
-            const auto probes = engine::probes_with_sites(script);
-            const auto pattern = std::find_if(probes.begin(), probes.end(), [](const engine::Probe* probe) {
-                return engine::is_pattern(probe->file);
-            });
-            const bool may_be_everyone = pattern == probes.end() && !options.timeline
-                && options.engine != EngineChoice::user && options.engine != EngineChoice::bpftrace;
-            if (!probes.empty() && !may_be_everyone)
-                give_up(fmt::format("{}: {} is a probe of a program", no_process,
-                                    (pattern != probes.end() ? *pattern : probes[0])->text));
-            if (options.dry && probes.empty())
-                return 0; // it is a script, and has no sites
-            if (options.dry)
-                give_up("--dry-run shows the sites of a process: name it with --pid, or a command after --");
-        }
+        fit_options(options, script);
+        if (!options.has_target() && !wants_all_processes(options, script))
+            return 0;             // it is a script, and has no sites
         print_to(options.output); // a script with an error leaves the last report as it was
         if (options.whole_program())
             limit_to_program(script, program_of(options));
@@ -212,28 +249,7 @@ int trace(const Options& options)
         }
         return run(options, script);
     } catch (const engine::ScriptError& error) {
-        const std::string too_old = too_old_bpftrace(error.since);
-        if (options.in_kernel() && error.kernel_can && !options.dry
-            && (too_old.empty() || options.engine == EngineChoice::bpftrace))
-            run_bpftrace(options);
-        if (options.engine == EngineChoice::automatic && error.kernel_can && !options.dry && options.has_target()
-            && too_old.empty() && bpftrace_obstacle(options).empty()) {
-            const engine::Position where = engine::position(options.text, error.where);
-            say(fmt::format("engine bpftrace: {}:{}:{}: {}; what the process forks is not counted", options.name,
-                            where.line, where.column, error.what()));
-            run_bpftrace(options);
-        }
-        std::fputs(fmt::format("{}", explain(error, options.text, options.name)).c_str(), stderr);
-        if (!too_old.empty()) {
-            say(too_old);
-        } else if (error.kernel_can && untellable(options).empty()) { // then the script can be told apart
-            const std::string why = return_probe_obstacle(options);
-            const std::string since = error.since ? fmt::format(" since 0.{}", error.since) : "";
-            say(why.empty()
-                    ? fmt::format("bpftrace does it{}, as root: {}", since, shell_line(bpftrace_command(options)))
-                    : why);
-        }
-        return unusable;
+        return refused(options, error);
     }
 }
 

@@ -319,20 +319,8 @@ void refuse_more_pids(const Options& options, const Given& given)
                                 options.pids.back(), word));
 }
 
-// Checks what the parser cannot.
-void check_options(Options& options, const Given& given)
+void take_parameters(Options& options, const Given& given, bool is_file)
 {
-    options.dry = options.dry || options.stage == Options::Stage::code;
-    const bool is_latency = given.latency_command->parsed();
-    const bool is_top = given.top_command->parsed();
-    const bool is_generated = is_timeline(given) && given.text.empty() && given.words.empty();
-    const bool is_file = given.text.empty() && !is_latency && !given.words.empty();
-    if (given.text.empty())
-        refuse_program(options, given.words);
-    if (is_top)
-        check_top(options, given);
-    if (is_timeline(given))
-        check_timeline(options, given, is_generated);
     options.parameters.assign(given.words.begin() + (is_file ? 1 : 0), given.words.end());
     // No command begins with "--": these are the script's, up to another "--".
     if (std::vector<std::string>& words = options.command; !words.empty() && engine::is_option(words[0])) {
@@ -340,20 +328,11 @@ void check_options(Options& options, const Given& given)
         options.parameters.insert(options.parameters.end(), words.begin(), end);
         words.erase(words.begin(), end == words.end() ? end : end + 1);
     }
-    if (is_latency && (!given.text.empty() || !given.words.empty()))
-        give_up(fmt::format("one script is enough: -e TEXT, FILE or latency{}", dashes_hint(options)));
-    if (is_latency)
-        check_latency(options, given.places);
-    if (!is_latency && !is_top && !is_generated && given.text.empty() && !is_file
-        && std::ranges::find(options.command, "-e") != options.command.end())
-        give_up("what stands behind -- is the command's: -e TEXT and other options come before it");
-    if (!is_latency && !is_top && !is_generated && given.text.empty() && !is_file)
-        give_up("say what to do: -e SCRIPT, a script's FILE, or latency, top, functions, record, report, serve; see "
-                "fastsdt-trace --help");
-    if (!options.pprof.empty() && (options.dry || options.top || options.timeline))
-        give_up("--pprof is for the maps of a script's report");
-    if (options.json && options.folded)
-        give_up("--json and --folded are two ways to print the maps: one is enough");
+}
+
+void check_processes(Options& options, const Given& given)
+{
+    const bool is_latency = given.latency_command->parsed(), is_top = given.top_command->parsed();
     complete_selection(options.selection, given.users);
     const bool selects = !options.selection.empty();
     const bool shows_text = options.stage == Options::Stage::ast || options.stage == Options::Stage::ir;
@@ -368,6 +347,11 @@ void check_options(Options& options, const Given& given)
     options.pids.erase(std::unique(options.pids.begin(), options.pids.end()), options.pids.end());
     if (options.pids.size() == 1)
         options.pid = options.pids[0];
+}
+
+void check_events(Options& options, const Given& given)
+{
+    const bool is_latency = given.latency_command->parsed(), is_top = given.top_command->parsed();
     constexpr uint64_t of_timeline = uint64_t(4) << 20; // every hit is an event
     constexpr uint64_t of_flight = uint64_t(1) << 20;
     options.buffer = std::bit_ceil(given.buffer           ? given.buffer
@@ -382,11 +366,12 @@ void check_options(Options& options, const Given& given)
             "--engine kernel do not buffer events");
     if (options.flight || options.unordered)
         options.engine = EngineChoice::user;
-    options.duration = duration(given.duration);
-    options.interval = duration(given.interval > 0 ? given.interval : is_top ? 1 : 0);
-    if (options.exit_status && options.command.empty())
-        give_up("--exit-status is that of a command: -c CMD, or -- COMMAND");
-    check_places(options, given);
+}
+
+// Its text and its name. @param is_generated  of record and the like  @param is_file  the first word names it
+void take_script(Options& options, const Given& given, bool is_generated, bool is_file)
+{
+    const bool is_latency = given.latency_command->parsed(), is_top = given.top_command->parsed();
     const std::string key =
         is_latency || is_top ? call_key(is_top ? given.top.functions : given.places, options) : std::string();
     options.pairs_by_thread = key == "tid";
@@ -413,6 +398,45 @@ void check_options(Options& options, const Given& given)
         options.text = given.text;
         options.name = "-e";
     }
+}
+
+// Checks what the parser cannot.
+void check_options(Options& options, const Given& given)
+{
+    options.dry = options.dry || options.stage == Options::Stage::code;
+    const bool is_latency = given.latency_command->parsed();
+    const bool is_top = given.top_command->parsed();
+    const bool is_generated = is_timeline(given) && given.text.empty() && given.words.empty();
+    const bool is_file = given.text.empty() && !is_latency && !given.words.empty();
+    if (given.text.empty())
+        refuse_program(options, given.words);
+    if (is_top)
+        check_top(options, given);
+    if (is_timeline(given))
+        check_timeline(options, given, is_generated);
+    take_parameters(options, given, is_file);
+    if (is_latency && (!given.text.empty() || !given.words.empty()))
+        give_up(fmt::format("one script is enough: -e TEXT, FILE or latency{}", dashes_hint(options)));
+    if (is_latency)
+        check_latency(options, given.places);
+    if (!is_latency && !is_top && !is_generated && given.text.empty() && !is_file
+        && std::ranges::find(options.command, "-e") != options.command.end())
+        give_up("what stands behind -- is the command's: -e TEXT and other options come before it");
+    if (!is_latency && !is_top && !is_generated && given.text.empty() && !is_file)
+        give_up("say what to do: -e SCRIPT, a script's FILE, or latency, top, functions, record, report, serve; see "
+                "fastsdt-trace --help");
+    if (!options.pprof.empty() && (options.dry || options.top || options.timeline))
+        give_up("--pprof is for the maps of a script's report");
+    if (options.json && options.folded)
+        give_up("--json and --folded are two ways to print the maps: one is enough");
+    check_processes(options, given);
+    check_events(options, given);
+    options.duration = duration(given.duration);
+    options.interval = duration(given.interval > 0 ? given.interval : is_top ? 1 : 0);
+    if (options.exit_status && options.command.empty())
+        give_up("--exit-status is that of a command: -c CMD, or -- COMMAND");
+    check_places(options, given);
+    take_script(options, given, is_generated, is_file);
 }
 
 } // namespace
