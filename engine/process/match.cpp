@@ -77,8 +77,7 @@ std::string missing_names(const std::string& mapped, const ProcessView& view)
             if (image.has_all_names())
                 return;
             const std::string id = image.build_id();
-            text = fmt::format("{} is stripped, and no debug file of it was found{} (--debug-dir, --debuginfod): only "
-                               "functions that it exports have names",
+            text = fmt::format("{} is stripped, and no debug file of it was found{} (--debug-dir, --debuginfod)",
                                mapped, id.empty() ? "" : " for its build id " + id);
         },
         [](const Error&) {}); // read_process() says it
@@ -521,6 +520,7 @@ Unrecorded Matcher::unrecorded()
     wanted.instructions = [this, each, any_of](const std::string& path, const std::vector<Function>& functions) {
         std::set<uint64_t> all;
         each(path, {}, [&](const Probe& probe) {
+            const bool is_new_file = !instructions_.contains({&probe, path});
             std::set<uint64_t>& of_probe = instructions_[{&probe, path}];
             const std::set<uint64_t>& given = addresses(probe, path);
             for (const uint64_t address : given)
@@ -538,8 +538,7 @@ Unrecorded Matcher::unrecorded()
                             fmt::format("{} has only {} bytes", shown_name(std::string(one.name)), one.size);
                 }
             all.merge(std::set(of_probe));
-            if (given.empty() && probe.source.empty() && !is_pattern(probe.name) && !near_.contains(&probe)
-                && !any_of(functions, probe))
+            if (is_new_file && given.empty() && probe.source.empty() && !any_of(functions, probe))
                 find_near(probe, functions);
         });
         return all;
@@ -555,7 +554,7 @@ Unrecorded Matcher::unrecorded()
 // Which function was meant by a name that none has: of the sources' names, if it is such a one.
 void Matcher::find_near(const Probe& probe, const std::vector<Function>& functions)
 {
-    Nearest& nearest = near_.try_emplace(&probe, probe.name).first->second;
+    NearestPattern& nearest = near_.try_emplace(&probe, probe.name).first->second;
     for (const Function& function : functions) {
         nearest.look(function.name);
         for (const std::string_view alias : function.aliases)
@@ -635,7 +634,7 @@ std::string Matcher::instead(const Probe& probe) const
     if (const auto usdt = no_functions_.find(&probe); usdt != no_functions_.end())
         return fmt::format("{} is a probe and no function: usdt:{}:{}", probe.name, probe.file, usdt->second);
     const auto similar = near_.find(&probe);
-    const Nearest* const near = similar != near_.end() && !similar->second.word().empty() ? &similar->second : nullptr;
+    const std::string near = similar != near_.end() ? did_you_mean(similar->second) : "";
     const bool functions = probe.kind != Probe::Kind::usdt;
     const auto found = others_.find(&probe);
     if (found == others_.end()) {
@@ -643,24 +642,31 @@ std::string Matcher::instead(const Probe& probe) const
         if (!is_pattern(probe.file) && !only_a_name(probe.file) && !std::filesystem::exists(resolve(probe.file), error))
             return fmt::format("there is no file {}{}", probe.file, did_you_mean(near_elf_file(probe.file)));
         if (!functions && probe.provider == "*" && only_a_name(probe.file) && !is_pattern(probe.file))
-            return fmt::format(
-                "{0} is taken for a FILE, and no mapped one of that name has probes; usdt:*:{0}:{1} takes it "
-                "for the provider",
-                probe.file, probe.name);
-        const char* const where = probe.file == "*" ? "no file of the process"
-            : is_pattern(probe.file)                ? "no file of the process that fits"
-                                                    : "no mapped file of that name";
+            return fmt::format("it is read as usdt:FILE:NAME, and no file {0} is mapped; with a provider it is "
+                               "usdt:FILE:PROVIDER:NAME, as in usdt:*:{0}:{1}",
+                               probe.file, probe.name);
+        const bool is_path = !is_pattern(probe.file);
+        const bool is_mapped = std::any_of(means_.begin(), means_.end(), [&](const auto& pair) {
+            return pair.second && pair.first.first == probe.file;
+        });
+        if (is_path && !is_mapped)
+            return fmt::format("the process has not mapped {}", probe.file);
         const auto stripped = std::find_if(stripped_.begin(), stripped_.end(), [&](const auto& file) {
             const auto meant = means_.find({probe.file, file.first});
             return !file.second.empty() && functions && meant != means_.end() && meant->second;
         });
-        const bool here = !is_pattern(probe.file) && std::filesystem::exists(resolve(probe.file), error);
-        return fmt::format("{} has {}{}", where,
+        if (near.empty() && stripped != stripped_.end())
+            return stripped->second;
+        const bool here = is_path && std::filesystem::exists(resolve(probe.file), error);
+        return fmt::format("{} has {}{}{}",
+                           is_path                 ? probe.file
+                               : probe.file == "*" ? "no file of the process"
+                                                   : "no file of the process that fits",
+                           is_path ? "no " : "",
                            !functions   ? "probes"
-                               : moves_ ? "such functions"
+                               : moves_ ? is_path ? "such function" : "such functions"
                                         : "functions that fastprobe recorded; without --no-move others are armed",
-                           near                              ? did_you_mean(*near)
-                               : stripped != stripped_.end() ? "; " + stripped->second
+                           !near.empty() ? near
                                : functions && moves_ && here
                                ? fmt::format("; fastsdt-trace --list {} shows what can be armed", probe.file)
                                : "");
@@ -684,7 +690,7 @@ std::string Matcher::instead(const Probe& probe) const
                            : moves_ ? "of the script's functions it has"
                                     : "the functions that fastprobe recorded are",
                        fmt::join(names, ", "), more ? fmt::format(", and {} more", more) : "",
-                       near                                  ? did_you_mean(*near)
+                       !near.empty()                         ? near
                            : more && !is_pattern(probe.name) ? did_you_mean(similar_name)
                                                              : "" /* it is among those */);
 }

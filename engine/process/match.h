@@ -118,7 +118,7 @@ private:
     std::map<std::pair<const Probe*, std::string>, std::set<uint64_t>>
         instructions_;                                          // by the process's file: that are no function's first
     std::map<const Probe*, std::string> misplaced_;             // why there is no instruction
-    std::map<const Probe*, Nearest> near_;                      // a function of nearly that name
+    std::map<const Probe*, NearestPattern> near_;               // a function of nearly that name
     std::map<const Probe*, std::string> no_functions_;          // a usdt probe of that name, where a function is meant
     std::map<std::pair<std::string, std::string>, bool> means_; // by the script's file and the process's
     std::vector<std::string> troubles_;

@@ -37,9 +37,36 @@ void Nearest::look(std::string_view word)
     }
 }
 
-std::string did_you_mean(const Nearest& nearest)
+NearestPattern::NearestPattern(std::string_view meant)
+    : begins_(meant.starts_with('*') && meant.find('*', 1) == meant.npos),
+      ends_(!begins_ && meant.ends_with('*') && meant.find('*') == meant.size() - 1),
+      letters_(begins_     ? meant.substr(1)
+                   : ends_ ? meant.substr(0, meant.size() - 1)
+                           : meant.substr(0, meant.find_first_of("*?[") == meant.npos ? meant.npos : 0)),
+      nearest_(letters_)
+{}
+
+void NearestPattern::look(std::string_view word)
 {
-    return nearest.word().empty() ? "" : "; did you mean \"" + nearest.word() + "\"?";
+    if (!begins_ && !ends_)
+        return nearest_.look(word);
+    if (letters_.empty() || word.empty())
+        return;
+    // A library has ten thousand names. A typing error changes one end of a word at most.
+    if (begins_ ? word.back() != letters_.back() : word.front() != letters_.front())
+        return;
+    for (size_t size = letters_.size() - 1; size <= letters_.size() + 1 && size <= word.size(); ++size)
+        nearest_.look(begins_ ? word.substr(word.size() - size) : word.substr(0, size));
+}
+
+std::string NearestPattern::word() const
+{
+    return nearest_.word().empty() ? "" : (begins_ ? "*" : "") + nearest_.word() + (ends_ ? "*" : "");
+}
+
+std::string did_you_mean(const std::string& word)
+{
+    return word.empty() ? "" : "; did you mean \"" + word + "\"?";
 }
 
 } // namespace fastsdt

@@ -385,15 +385,15 @@ TEST(Script, DeepTextsEndInAnError)
 
 TEST(Script, Caret)
 {
-    const std::string text = "usdt:a:b:c {\n\t@[\"\xc3\xa4\"] = cmm; }";
+    const std::string text = "usdt:a:b:c {\n\t@[\"\xc3\xa4\"] = xyz; }";
     try {
         parse(text);
         FAIL();
     } catch (const ScriptError& e) {
         EXPECT_EQ(
             explain(e, text, "x.bt"),
-            "x.bt:2:12: error: \"cmm\" is no value: arg0 to arg11, sarg0 to sarg9, args.NAME, str(), retval, tid, pid, "
-            "comm, nsecs, elapsed, probe, func, ustack, cpu, uid, gid and rand are\n\t@[\"\xc3\xa4\"] = cmm; }\n\t     "
+            "x.bt:2:12: error: \"xyz\" is no value: arg0 to arg11, sarg0 to sarg9, args.NAME, str(), retval, tid, pid, "
+            "comm, nsecs, elapsed, probe, func, ustack, cpu, uid, gid and rand are\n\t@[\"\xc3\xa4\"] = xyz; }\n\t     "
             "    ^~~\n");
     }
 }

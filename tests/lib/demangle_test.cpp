@@ -102,4 +102,25 @@ TEST(Nearest, IsOneOrTwoLettersAway)
     fastsdt::Nearest none("ab");
     none.look("ac");
     EXPECT_EQ(did_you_mean(none), "");
+    fastsdt::Nearest near("frob");
+    near.look("prob");
+    EXPECT_EQ(near.word(), "prob");
+    fastsdt::Nearest too_far("frob"); // two of four letters are others
+    too_far.look("probe");
+    EXPECT_EQ(too_far.word(), "");
+}
+
+TEST(Nearest, PatternsAreLookedForAtTheirEnd)
+{
+    const auto near = [](const char* meant) {
+        fastsdt::NearestPattern nearest(meant);
+        for (const char* word : {"", "main", "processCommand", "readQueryFromClient"})
+            nearest.look(word);
+        return nearest.word();
+    };
+    EXPECT_EQ(near("*Comand"), "*Command");
+    EXPECT_EQ(near("procesC*"), "processC*");
+    EXPECT_EQ(near("mian"), "main");
+    for (const char* none : {"*", "*other", "*Comand*", "ma?n", "", "**"})
+        EXPECT_EQ(near(none), "") << none;
 }

@@ -261,6 +261,27 @@ bool lists_timers(const std::string& search, std::ostream& out)
     return true;
 }
 
+// What was meant by a search for which nothing was found, of what there is in its FILE: "usdt:FILE:shop:*" of "usdt:FILE:shp:*".
+std::string meant_by(const std::string& search, const Found& found)
+{
+    const size_t behind = search.find(':', search.find(':') + 1);
+    if (!has_kind(search) || behind == search.npos)
+        return {};
+    const std::string kind = search.substr(0, search.find(':'));
+    const std::string wanted = search.substr(behind + 1);
+    const size_t colon = kind == "usdt" ? wanted.find(':') : wanted.npos;
+    NearestPattern nearest(colon == wanted.npos || !wanted.ends_with(":*") ? wanted : wanted.substr(0, colon));
+    const bool providers = colon != wanted.npos && wanted.ends_with(":*");
+    for (const auto& [probe, arguments] : found) {
+        const size_t own_kind = probe.find(':'), own_file = probe.find(':', own_kind + 1);
+        if (own_file == probe.npos || fnmatch(kind.c_str(), probe.substr(0, own_kind).c_str(), 0) != 0)
+            continue;
+        const std::string name = probe.substr(own_file + 1);
+        nearest.look(providers ? name.substr(0, name.find(':')) : name);
+    }
+    return nearest.word().empty() ? "" : search.substr(0, behind + 1) + nearest.word() + (providers ? ":*" : "");
+}
+
 // What is searched for: one word, or the probes of a script. Those that belong to no file are printed as they are.
 std::vector<std::string> searches(const Options& options, engine::DebugFiles& debug, std::ostream& out)
 {
@@ -324,12 +345,15 @@ int list(const Options& options, std::ostream& out)
         out << printable(words.empty() ? shown(name) : fmt::format("{}  ({})", shown(name), fmt::join(words, ", ")))
             << '\n';
     }
+    const std::string meant = !any && wanted.size() == 1 ? meant_by(wanted[0], found) : "";
     if (!any)
         say(!is_all
-                ? fmt::format("nothing matches {}{}", fmt::join(wanted, ", "),
-                              wanted.size() == 1 && options.pids.empty() && !engine::is_pattern(file_of(wanted[0]))
-                                  ? fmt::format("; --list {} shows all that there is", file_of(wanted[0]))
-                                  : "")
+                ? fmt::format(
+                      "nothing matches {}{}", fmt::join(wanted, ", "),
+                      !meant.empty() ? fmt::format("; did you mean \"{}\"?", meant)
+                          : wanted.size() == 1 && options.pids.empty() && !engine::is_pattern(file_of(wanted[0]))
+                          ? fmt::format("; --list {} shows all that there is", file_of(wanted[0]))
+                          : "")
                 : fmt::format("there are no probes and no functions that {}{}",
                               options.moves ? "can be armed" : "fastprobe recorded; without --no-move others are shown",
                               options.moves && options.pids.empty() ? "; fastsdt-check --armable FILE says why" : ""));
