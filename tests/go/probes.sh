@@ -63,7 +63,7 @@ fi
 for file in $files; do
     expect "$file: probes" "$(probes $file)" "$expected"
     fastsdt-check --fail-on warning $file >check.log || fail "$file: $(cat check.log)"
-    expect "$file: optimized by Linux 7.2" "$(grep -c 'optimize at' check.log)" $([ $host = amd64 ] && echo 3 || echo 0)
+    expect "$file: optimized by Linux 7.2" "$(grep -c 'attach at +1: optimize' check.log)" $([ $host = amd64 ] && echo 3 || echo 0)
     grep -qF 'shop:parts(void *bytes, long bytes_len, signed char small, const char *text, long text_len, void *p, int r)' check.log ||
         fail "$file: $(cat check.log)"
     expect "$file: runs" "$(./$file 2>&1)" "done false"

@@ -31,6 +31,18 @@ std::string shown(const std::set<std::string>& forms)
     return fmt::format("{}", fmt::join(each, ", or "));
 }
 
+// The last line.
+std::string sum(size_t gone, size_t changed, size_t came, size_t same)
+{
+    if (gone + changed + came == 0)
+        return same == 0 ? "no probes in either file\n" : plural(same, "probe") + ", nothing has changed\n";
+    std::vector<std::string> parts;
+    for (const auto& [count, what] : {std::pair(gone, "gone"), {changed, "changed"}, {came, "new"}, {same, "the same"}})
+        if (count != 0)
+            parts.push_back(fmt::format("{} {}", count, what));
+    return fmt::format("{}\n", fmt::join(parts, ", "));
+}
+
 } // namespace
 
 void Diff::add(Side side, const fastsdt_reader* file, const Select& select)
@@ -95,7 +107,7 @@ bool Diff::print(const std::string& old_path, const std::string& new_path, bool 
     } else {
         if (!style.summary)
             put(text);
-        put(fmt::format("{} gone, {} changed, {} came, {} the same\n", gone, changed, came, same));
+        put(sum(gone, changed, came, same));
     }
     return gone != 0 || changed != 0;
 }

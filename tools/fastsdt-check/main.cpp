@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include "base/output_file.h"
 #include "diff.h"
 #include "elf/archive.h"
 #include "files.h"
@@ -16,6 +17,8 @@
 using namespace fastsdt;
 
 namespace {
+
+std::optional<std::string> kept; // the report, for a file
 
 [[noreturn]] void cannot_write()
 {
@@ -175,12 +178,23 @@ bool look_through_directories(Arguments& arguments)
     return tree.troubles.empty();
 }
 
+Status look(Arguments& arguments)
+{
+    if (!arguments.pid && !arguments.diff && !look_through_directories(arguments))
+        return std::max(run_on_files(arguments), unusable);
+    return run_on_files(arguments);
+}
+
 Status run(Arguments& arguments)
 {
     try {
-        if (!arguments.pid && !arguments.diff && !look_through_directories(arguments))
-            return std::max(run_on_files(arguments), unusable);
-        return run_on_files(arguments);
+        if (arguments.output.empty())
+            return look(arguments);
+        OutputFile output(arguments.output); // what cannot be written is refused now
+        kept.emplace();
+        const Status status = look(arguments);
+        output.write(*kept);
+        return status;
     } catch (const Unusable& error) {
         std::fputs(fmt::format("fastsdt-check: {}\n", printable(error.what())).c_str(), stderr);
         return unusable;
@@ -191,6 +205,10 @@ Status run(Arguments& arguments)
 
 void put(std::string_view text)
 {
+    if (kept) {
+        *kept += text;
+        return;
+    }
     if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size())
         cannot_write();
 }

@@ -46,7 +46,8 @@ void add_options(CLI::App& app, Arguments& arguments, Words& words)
                    "Kernels to judge for: 6.1,6.12.90 or 6.1-7.2 or ubuntu-7.0.0-43 or rhel-9.6 or this; +stp, +bti, "
                    "+endbr: patched")
         ->type_name("LIST");
-    app.add_option("-P,--probe", arguments.globs, "Only probes whose name, or provider:name, matches; can be repeated")
+    app.add_option("-P,--probe,--probes", arguments.globs,
+                   "Only probes whose name, or provider:name, matches; can be repeated")
         ->type_name("GLOB")
         ->allow_extra_args(false);
     app.add_option("--only", words.only, "Show only probes with a finding at least this bad")
@@ -71,6 +72,8 @@ void add_options(CLI::App& app, Arguments& arguments, Words& words)
     app.add_flag("--diff", arguments.diff,
                  "Two files, OLD and NEW: which probes are gone, have other arguments or are new");
     app.add_flag("-j,--json", arguments.json, "JSON, as docs/json.md describes it");
+    app.add_option("-o,--output", arguments.output, "Write the report to a file instead of standard output")
+        ->type_name("FILE");
     app.add_flag("--sarif", arguments.sarif, "Findings as SARIF 2.1.0, for code hosts; infos with --verbose");
     app.add_option("-J,--jobs", arguments.jobs, "Threads that look through directories (default: all processors)")
         ->type_name("N")
@@ -170,7 +173,7 @@ std::optional<Status> read_arguments(int argc, char** argv, Arguments& arguments
     } catch (const CLI::ParseError& error) {
         if (error.get_exit_code() == 0)
             return Status(app.exit(error)); // --help, --version
-        return usage(fmt::format("{}; {}", error.what(), help_for(app, argc, argv)));
+        return usage(fmt::format("{}; {}", in_words(error.what()), help_for(app, argc, argv)));
     }
     set_debug_places(words.debug);
     if (words.list_findings) {
@@ -201,7 +204,8 @@ std::optional<Status> read_arguments(int argc, char** argv, Arguments& arguments
         arguments.report.select = [&arguments](const ProbeNote& probe) {
             return arguments.selects(probe.provider, probe.name);
         };
-    arguments.style.colour = colour_wanted(words.colour);
+    arguments.style.colour =
+        colour_wanted(words.colour == "auto" && !arguments.output.empty() ? "never" : words.colour);
     arguments.style.only = parse_severity(words.only);
     arguments.threshold = parse_severity(words.fail_on);
     return {};

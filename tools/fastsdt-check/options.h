@@ -22,6 +22,7 @@ struct Arguments {
     std::vector<std::string> globs;             ///< of --probe; empty: all
     Style style;                                ///< with --only
     std::optional<fastsdt::Severity> threshold; ///< of --fail-on; empty: never
+    std::string output;                         ///< file for the report; empty: standard output
 
     /// Whether --probe names the probe, or there is no --probe.
     bool selects(std::string_view provider, std::string_view probe) const;

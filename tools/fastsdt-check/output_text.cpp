@@ -108,7 +108,7 @@ private:
         return fmt::format("{}{}{}", colour, name(v), colour.empty() ? "" : off());
     }
 
-    // "6.1, 6.12, 6.18: emulate | 7.2: emulate, with libbpf optimize at +1"
+    // "6.1, 6.12, 6.18: emulate | 7.2: emulate; tracers that use libbpf attach at +1: optimize"
     const std::string& behaviour(const Report& report, const Evaluation& judged)
     {
         std::string& text = behaviours_[&judged];
@@ -119,7 +119,8 @@ private:
             const Behaviour& b = judged.behaviours[i];
             std::string what = verdict(b.at_note.verdict);
             if (b.attaches_at_patch)
-                what += fmt::format(", with libbpf {} at +{}", verdict(b.at_patch.verdict), judged.patch_offset);
+                what += fmt::format("; tracers that use libbpf attach at +{}: {}", judged.patch_offset,
+                                    verdict(b.at_patch.verdict));
             const auto same =
                 std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == what; });
             if (same == groups.end())

@@ -18,6 +18,7 @@
 #include <cstring>
 #include <filesystem>
 #include <sys/wait.h>
+#include <unistd.h>
 
 namespace fastsdt::probe {
 
@@ -121,6 +122,9 @@ int probe(Options& options)
     if (!options.output.empty())
         output.emplace(options.output);
     options.file_name = options.file;
+    if (options.file.find(':') != options.file.npos && options.file.find('/') == options.file.npos
+        && access(options.file.c_str(), F_OK) != 0)
+        throw Unusable(fmt::format("there is no FILE {0}; a probe is named by --probe {0}", options.file));
     if (options.pid)
         choose_file(options);
     bool runnable = false;

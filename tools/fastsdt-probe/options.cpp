@@ -32,7 +32,7 @@ void add_options(CLI::App& app, Options& options)
     const auto repeated = [&](const char* name, std::vector<std::string>& values, const char* type, const char* text) {
         app.add_option(name, values, text)->type_name(type)->allow_extra_args(false);
     };
-    repeated("-P,--probe", options.probes, "GLOB", "USDT probes by name or provider:name");
+    repeated("-P,--probe,--probes", options.probes, "GLOB", "USDT probes by name or provider:name");
     repeated("-e,--entry", options.entries, "GLOB", "Function entries that fastprobe selected");
     repeated("-x,--exit", options.exits, "GLOB", "All exits of functions that have exit sites");
     repeated("-s,--symbol", options.symbols, "NAME[+OFFSET]", "A function of the symbol table");
@@ -51,8 +51,9 @@ void add_options(CLI::App& app, Options& options)
             return wrong.empty() ? wrong : wrong + ": pidof NAME tells it";
         });
     app.add_flag("-l,--live", options.live, "With --pid: rates, modes and arguments on the terminal, once a second");
-    app.add_flag("-c,--children", options.children, "With --pid: count what the process forks from now on, too");
-    app.add_option("-t,--seconds", options.seconds,
+    app.add_flag("-c,--children,--follow", options.children,
+                 "With --pid: count what the process forks from now on, too");
+    app.add_option("-t,--seconds,--duration", options.seconds,
                    "With --pid: detach after this time; otherwise when the process ends or at an interrupt")
         ->check([](const std::string& text) {
             double seconds = 0;
@@ -104,7 +105,7 @@ std::optional<int> read_options(int argc, char** argv, Options& options)
     } catch (const CLI::ParseError& error) {
         if (error.get_exit_code() == 0)
             return app.exit(error); // --help, --version
-        throw Unusable({error.what(), {}, help_for(app, argc, argv)});
+        throw Unusable({in_words(error.what()), {}, help_for(app, argc, argv)});
     }
     check_options(options);
     return {};
