@@ -3,6 +3,7 @@
 
 #include "base/descriptor.h"
 #include "base/unusable.h"
+#include "elf/elf_file.h"
 #include "elf/image.h"
 #include "process/filters.h"
 #include "process/match.h"
@@ -118,6 +119,32 @@ std::set<std::string> libraries_named(const std::string& name)
                     found.insert(file);
     }
     return found;
+}
+
+std::string absence(const Script& script, const Probe& probe)
+{
+    if (is_pattern(probe.file) || only_a_name(probe.file))
+        return {};
+    const std::string path = resolve(probe.file);
+    ProbeNames names;
+    if (access(path.c_str(), F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR)) {
+        ProcessView view(getpid());
+        return Matcher(script, view, names, true).instead(probe);
+    }
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(path, error) || access(path.c_str(), R_OK) != 0)
+        return {};
+    if (!is_elf_file(path))
+        return fmt::format("{} is no ELF file", probe.file);
+    try {
+        const Holder holder(path);
+        ProcessView view(holder.pid());
+        Matcher matcher(script, view, names, true);
+        matcher.find_new();
+        return matcher.matched().contains(&probe) ? "" : matcher.instead(probe);
+    } catch (const Unusable&) {
+        return {}; // whoever maps it finds out
+    }
 }
 
 void read_ahead(const Script& script)

@@ -39,6 +39,9 @@ private:
 /// The files that a library's name means where the dynamic linker looks without being told. Links lead to one file.
 std::set<std::string> libraries_named(const std::string& name);
 
+/// Why nobody who comes can have a probe: its FILE is a path, and no file is there, or one that has no such probe. Empty: somebody may.
+std::string absence(const Script& script, const Probe& probe);
+
 /// Reads all code of large files in which the script's probes move instructions. That takes seconds, and a process that loads such a file later
 /// waits only one; so it is read now, and what it says is kept (live/movable_cache.h).
 void read_ahead(const Script& script);

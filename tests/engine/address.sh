@@ -23,6 +23,6 @@ for flags in "-fPIE -pie" "-fno-pie -no-pie"; do
     done
     status=0
     fastsdt-trace --engine user -e "uprobe:./main:0x$(printf %x $((at + 1))) { @ = count(); }" -- ./main >out 2>err || status=$?
-    expect "$flags: within a function" "$status" 1
-    matches 'nothing matched uprobe:./main:0x' <err || fail "$flags: $(cat err)"
+    expect "$flags: within a function" "$status" 2
+    matches 'nothing matches uprobe:./main:0x' <err || fail "$flags: $(cat err)"
 done

@@ -12,10 +12,10 @@ error() {
     expect "$*: status" "$status" 2
     [ ! -s out ] || fail "$*: $(cat out)"
 }
-error -e 'usdt:./app:shop:order { @ = cmm; }' -- ./app
+error -e 'usdt:./app:shop:order { @ = xyz; }' -- ./app
 expect "a caret" "$(cat err)" \
-    '-e:1:29: error: "cmm" is no value: arg0 to arg11, sarg0 to sarg9, args.NAME, str(), retval, tid, pid, comm, nsecs, elapsed, probe, func, ustack, cpu, uid, gid and rand are
-usdt:./app:shop:order { @ = cmm; }
+    '-e:1:29: error: "xyz" is no value: arg0 to arg11, sarg0 to sarg9, args.NAME, str(), retval, tid, pid, comm, nsecs, elapsed, probe, func, ustack, cpu, uid, gid and rand are
+usdt:./app:shop:order { @ = xyz; }
                             ^~~'
 error --engine user -e 'usdt:./app:shop:order { @[kstack] = count(); }' -- ./app 3
 expect "kernel only" "$(cat err)" \
@@ -126,7 +126,7 @@ grep -q 'nothing in it matches usdt:./app:shop:order' err || fail "$(cat err)"
 status=0; fastsdt-trace --engine USER --dry-run -e 'usdt:./app:shop:order { @ = count(); }' -- ./app >out 2>err </dev/null || status=$?
 expect "an engine in capitals: status" "$status" 0
 error --engine nonsense -e 'BEGIN { exit() }' -- ./app
-grep -q '^fastsdt-trace: --engine: nonsense not in {auto,user,kernel,bpftrace}' err || fail "$(cat err)"
+grep -q '^fastsdt-trace: --engine: "nonsense" is none of auto, user, kernel, bpftrace' err || fail "$(cat err)"
 error --duration 0 -e 'BEGIN { exit() }' -- ./app
 for option in --interval --duration; do error $option x -e 'BEGIN { exit() }' -- ./app; done
 
@@ -140,22 +140,35 @@ missing() { # PROBE MESSAGE [OPTION...]
     expect "$1: messages" "$(grep -v "engine kernel may" err | sed 's/nothing matches \(.*\) so far: /nothing matched \1: /;2d')" \
         "fastsdt-trace: nothing matched $1: $2"
 }
-missing usdt:./app:shop:oder "the probes of shop are shop:closed, shop:order"
+# Nobody can have what a FILE has not: nothing is run then.
+refused() { # PROBE MESSAGE
+    error -e "$1 { @ = count(); }" -- ./app
+    expect "$1: messages" "$(cat err)" "fastsdt-trace: nothing matches $1: $2
+fastsdt-trace: the COMMAND is not run; with config = { missing_probes = warn } it is"
+}
+refused usdt:./app:shop:oder "the probes of shop are shop:closed, shop:order"
 ! grep -q "engine kernel" err || fail "$(cat err)"
 missing 'usdt:*:shop:oder' "the probes of shop are shop:closed, shop:order"
-missing usdt:./ap:shop:order 'there is no file ./ap; did you mean "./app"?'
+refused usdt:./ap:shop:order 'there is no file ./ap; did you mean "./app"?'
 cp script.bt ./scripts.bt # no program, as a folder is none
 mkdir -p script.b
-missing usdt:./scripst.bt:shop:order 'there is no file ./scripst.bt'
-missing usdt:shop:order 'shop is taken for a FILE, and no mapped one of that name has probes; usdt:*:shop:order takes it for the provider'
+refused usdt:./scripst.bt:shop:order 'there is no file ./scripst.bt'
+refused usdt:shop:order 'it is read as usdt:FILE:NAME, and no file shop is mapped; with a provider it is usdt:FILE:PROVIDER:NAME, as in usdt:*:shop:order'
+missing usdt:libshop.so:order 'it is read as usdt:FILE:NAME, and no file libshop.so is mapped; with a provider it is usdt:FILE:PROVIDER:NAME, as in usdt:*:libshop.so:order'
+missing uprobe:libshop.so:order 'the process has not mapped libshop.so'
+fastsdt-trace --engine user -e 'config = { missing_probes = warn } usdt:./absent:shop:order { @ = count(); } usdt:./app:shop:oder { @ = count(); }' -- ./app >out 2>err </dev/null ||
+    fail "missing_probes = warn: $(cat out err)"
+expect "missing_probes = warn: the program" "$(sed -n 1p out)" open
+# What the COMMAND executes may have it.
+fastsdt-trace --engine user -e 'usdt:./app:shop:order { @ = count(); }' -- env ./app 2 >out 2>err </dev/null || fail "env: $(cat out err)"
 fastsdt-trace --engine user -e 'usdt:*:*:* { @ = count(); }' -- true >out 2>err </dev/null && fail "no probe at all: status 0"
 grep -qx 'fastsdt-trace: nothing match.* usdt:\*:\*:\*.*: no file of the process has probes' err || fail "$(cat err)"
-missing uprobe:./app:order 'order is a probe and no function: usdt:./app:shop:order'
-missing usdt:./script.bt:shop:order "no mapped file of that name has probes"
+refused uprobe:./app:order 'order is a probe and no function: usdt:./app:shop:order'
+refused usdt:./script.bt:shop:order "./script.bt is no ELF file"
 missing 'usdt:*.so:shop:order' "no file of the process that fits has probes"
-missing uprobe:./app:mian 'no mapped file of that name has such functions; did you mean "main"?'
+refused uprobe:./app:mian './app has no such function; did you mean "main"?'
 ! grep -q "engine kernel" err || fail "$(cat err)"
-missing uprobe:./app:main "no mapped file of that name has functions that fastprobe recorded; without --no-move others are armed" --no-move
+missing uprobe:./app:main "./app has no functions that fastprobe recorded; without --no-move others are armed" --no-move
 grep -qx 'fastsdt-trace: --engine kernel may do all of it, as root' err || fail "$(cat err)"
 
 missing 'uprobe:*:main' "no file of the process has functions that fastprobe recorded; without --no-move others are armed" --no-move
@@ -170,7 +183,7 @@ sites() { # SCRIPT LINE
 }
 places=$(readelf -n app | grep -A2 'Provider: shop' | grep -c 'Name: order')
 sites 'usdt:./app:shop:order { @ = hist(arg7); }' "0 of $places armed ($places have no arg7 (only arg0 to arg2))"
-sites 'usdt:./app:shop:order { @[args.item] = count(); }' "0 of $places armed ($places have no argument named item (only arg0 to arg2))"
+sites 'usdt:*:shop:order { @[args.item] = count(); }' "0 of $places armed ($places have no argument named item (only arg0 to arg2))"
 sites 'usdt:./app:shop:closed { @ = hist(arg0); }' '0 of 1 armed (1 has no arg0)'
 sites 'usdt:./app:shop:* { @ = hist(arg7); }' "0 of $((places + 1)) armed ($((places + 1)) have no arg7)"
 cat >named.c <<'END_OF_C'
@@ -182,8 +195,10 @@ int main(int argc, char** argv)
 }
 END_OF_C
 gcc -O2 -I"$INCLUDE" named.c -o named
-fastsdt-trace --engine user -e 'usdt:./named:shop:sold { @[args.item] = count(); }' -- ./named >out 2>err </dev/null || true
+fastsdt-trace --engine user -e 'usdt:*:shop:sold { @[args.item] = count(); }' -- ./named >out 2>err </dev/null || true
 expect "names" "$(grep ^sites out)" 'sites 0 of 1 armed (1 has no argument named item (only id, items)); dropped 0'
+error -e 'usdt:./named:shop:sold { @[args.item] = count(); }' -- ./named
+expect "names of a FILE" "$(cat err)" 'fastsdt-trace: args.item: usdt:./named:shop:sold has no argument of that name; it has id, items'
 
 # A function of the same name in the FILE that is meant: no probe for a function.
 mkdir -p deep

@@ -75,7 +75,7 @@ says 2 'where n is passed is not known: this is a generic method' -e "uprobe:./s
 says 2 './stripped has no debug information' -e 'uprobe:./stripped:main.two { @ = sum(args.n); }' -- ./stripped
 says 2 'build it without' -e 'uretprobe:./stripped:main.two { @ = sum(retval.r0); }' -- ./stripped
 says 1 '1 is a Go function without a check of its stack; --engine kernel traces it' --engine user -e 'uprobe:./said:main.leaf { @ = count(); }' -- ./said
-says 1 'nothing matched ./said:main.(*bix).put: ' latency './said:main.(*bix).put' -- ./said
+says 2 'nothing matches ./said:main.(*bix).put: ' latency './said:main.(*bix).put' -- ./said
 says 1 'nothing matched --functions main.(*bix).put: ' functions --functions 'main.(*bix).put' -- ./said
 # Names as they are.
 says 0 "$put" functions --functions "$put" -- ./said

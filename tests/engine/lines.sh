@@ -66,13 +66,13 @@ timeout 60 fastsdt-trace -e 'uprobe:./app@app.c:4 { @line = reg("ip"); } uprobe:
 expect "an entry" "$(sed -n 's/^@line: //p' out)" "$(sed -n 's/^@function: //p' out)"
 trace 0 ./app@app.c:7:9
 expect "a column" "$hits" 550
-trace 1 ./app@app.c:7:99
+trace 2 ./app@app.c:7:99
 grep -q "app.c:7:99 has no code of its own there$" err || fail "a column: $(cat err)"
-trace 1 ./app@pp.c:7
+trace 2 ./app@pp.c:7
 grep -q "has no debug information that tells lines of pp.c" err || fail "another source: $(cat err)"
-trace 1 ./app@app.c:8
+trace 2 ./app@app.c:8
 grep -q "app.c:8 has no code of its own there; line 9 has" err || fail "an empty line: $(cat err)"
-trace 1 ./app@app.c:1000
+trace 2 ./app@app.c:1000
 grep -q "app.c:1000 has no code of its own there$" err || fail "behind the end: $(cat err)"
 objcopy --only-keep-debug app app.debug
 objcopy --strip-debug --add-gnu-debuglink=app.debug app
@@ -80,7 +80,7 @@ trace 0 ./app@app.c:7
 expect "a debug file" "$hits" 550
 objcopy --strip-all app
 rm app.debug
-trace 1 ./app@app.c:7
+trace 2 ./app@app.c:7
 grep -q "has no debug information that tells lines of app.c" err || fail "stripped: $(cat err)"
 for wrong in 'uretprobe:./app@app.c:7' 'uprobe:@app.c:7' 'uprobe:./app@:7'; do
     ! timeout 20 fastsdt-trace -e "$wrong { @ = count(); }" -- ./app >out 2>err </dev/null || fail "$wrong"

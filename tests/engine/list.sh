@@ -144,8 +144,9 @@ count='usdt:./app:shop:order { @ = count(); }'
 ends 0 -e "$count" -- ./app 7
 ends 7 --exit-status -e "$count" -- ./app 7
 ends 137 --exit-status -e "$count" -- ./app -9
-ends 5 --exit-status -e 'usdt:./app:shop:absent { @ = count(); }' -- ./app 5
-ends 1 -e 'usdt:./app:shop:absent { @ = count(); }' -- ./app 5
+ends 5 --exit-status -e 'usdt:*:shop:absent { @ = count(); }' -- ./app 5
+ends 1 -e 'usdt:*:shop:absent { @ = count(); }' -- ./app 5
+ends 2 -e 'usdt:./app:shop:absent { @ = count(); }' -- ./app 5
 ends 2 --exit-status -e "$count" -- ./absent
 ends 2 --exit-status -e "$count" -p 1
 

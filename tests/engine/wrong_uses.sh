@@ -6,6 +6,9 @@
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
 need gcc
 gcc -O2 -I"$INCLUDE" "$FASTSDT_SOURCE/examples/hello.c" -o app
+strip -o stripped app
+echo '__attribute__((noinline)) int read_command(int x) { __asm__(""); return x; } int main(int c, char **v) { (void)v; return read_command(c) - c; }' >other.c
+gcc -O2 other.c -o other
 echo 'int x;' >app.c
 : >empty
 ulimit -c 0
@@ -44,6 +47,8 @@ plain 2 'name a process with --pid, all that have a file with --exe, or a comman
 plain 2 'a command after --: ustack(dwarf) needs to know what a process has mapped' -e 'uprobe:./app:main { @[ustack(dwarf)] = count(); }'
 plain 2 'a command is wanted after --' -e "$order" --
 plain 2 'absent: No such file or directory' -e "$order" -- absent
+plain 2 'app: No such file or directory; did you mean "./app"?' -e "$order" -- app
+plain 2 'app: No such file or directory; did you mean "./app"?' functions -- app
 plain 2 './app.c: Permission denied' -e "$order" -- ./app.c
 plain 2 '-c "./app | cat": that is no command' -e "$order" -c './app | cat'
 trace 2 'one command is enough: -c CMD, or -- COMMAND' -e "$order" -c ./app
@@ -55,6 +60,11 @@ plain 2 'was there no such process?' functions -p
 plain 2 'process 4194305: there is no such process' -p 4194305 -e "$order"
 plain 2 '--pid cannot be combined with --exe' -p $$ --exe ./app -e "$order"
 plain 2 '--exe ./absent: No such file or directory' --exe ./absent -e "$order"
+cp "$(command -v sleep)" sleeper_here
+./sleeper_here 1000 & here=$!
+until [ "/proc/$here/exe" -ef sleeper_here ]; do kill -0 "$here"; done
+plain 1 'there is none for --comm sleper_here; did you mean "sleeper_here"?' --comm sleper_here -t 0.1 -e "$order"
+kill "$here"
 plain 2 '--user nobodyatall: there is no such user' --user nobodyatall -e "$order"
 plain 2 '--container ab: at least 6 characters' --container ab -e "$order"
 plain 2 'absent.bt: No such file or directory' absent.bt -p $$
@@ -66,11 +76,14 @@ plain 2 "there is no file of that name; a script's text goes behind -e" "$order"
 # Options.
 plain 2 'not expected: --pidd; ...; did you mean "--pid"?' --pidd 3 -e "$order"
 plain 2 '--execute: 1 required TEXT missing' -e
-trace 2 '--engine: usr not in {auto,user,kernel,bpftrace}' --engine usr -e "$order"
+trace 2 'not expected: --functoins; did you mean "--functions", an option of record, functions, report, top?' --functoins main
+trace 2 '--functions is an option of record, functions, report, top' --functions main
+plain 2 'not expected: --functoins; did you mean "--functions"?' functions --functoins main -- ./app 3
+trace 2 '--engine: "usr" is none of auto, user, kernel, bpftrace' --engine usr -e "$order"
 trace 2 '--duration: "0" is not a number of seconds from 0.001 up' --duration 0 -e "$order"
 trace 2 '--interval: "x" is not a number of seconds' --interval x -e "$order"
 trace 2 '--buffer: ' --buffer 1 -e "$order"
-trace 2 '--like: 0.20 not in {0.17,0.27}' --like 0.20 -e "$order"
+trace 2 '--like: "0.20" is none of 0.17, 0.27' --like 0.20 -e "$order"
 trace 2 '-d wants ast, ir or code' -d foo -e "$order"
 trace 2 '--json and --folded are two ways to print the maps: one is enough' --json --folded -e "$order"
 trace 2 '/absent/x: No such file or directory' -o /absent/x -e "$order"
@@ -104,7 +117,8 @@ action '"cout" is no function; did you mean "count"?' '@ = cout();'
 action '"system" is a statement, which has no value' '@ = system("ls");'
 action '"printf" is a statement, which has no value' '$x = printf("a");'
 action '"absent" is no function; fastsdt-trace(1), THE LANGUAGE, has all of them' '@ = absent(3);'
-action '"cmm" is no value: arg0 to arg11' '@ = cmm;'
+action '"cmm" is no value; did you mean "comm"?' '@ = cmm;'
+action '"xyz" is no value: arg0 to arg11' '@ = xyz;'
 action 'arguments are arg0 to arg11' '@ = arg20;'
 action '%s prints a string, and this is an integer; str(arg1) is the string it points to' 'printf("%s\n", arg1);'
 action 'printf() wants 2 values for this text, and has 1' 'printf("%d %d\n", arg1);'
@@ -123,13 +137,24 @@ action 'retval is the result at a uretprobe, and usdt:./app:shop:order is none' 
 action 'this is no structure' '@ = arg0.x;'
 script 'arguments are those of a usdt probe or of a uprobe, and uretprobe:./app:main is none' 'uretprobe:./app:main { @ = arg0; }'
 
-# Probes that are not there: the program runs, in case that one comes later.
-missing() { wrong 1 "$1" fastsdt-trace --engine user -e "$2 $count" -- ./app 3; } # WORDS PROBE
-missing 'the probes of shop are shop:closed, shop:order' usdt:./app:shop:oder
-missing 'there is no file ./ap; did you mean "./app"?' usdt:./ap:shop:order
-missing 'no mapped file of that name has such functions; did you mean "main"?' uprobe:./app:mian
-missing 'order is a probe and no function: usdt:./app:shop:order' uprobe:./app:order
-trace 1 '0 of ...have no argument named item (only arg0 to arg2)' --engine user -e 'usdt:./app:shop:order { @ = args.item; }'
+# Probes that are not there, and cannot come: the program is not run.
+absent() { script "nothing matches $2: $1...the COMMAND is not run" "$2 $count"; } # WORDS PROBE
+absent 'the probes of shop are shop:closed, shop:order' usdt:./app:shop:oder
+absent 'there is no file ./ap; did you mean "./app"?' usdt:./ap:shop:order
+absent 'there is no file ./nofile' usdt:./nofile:x:y
+absent 'there is no file ./nofile' uprobe:./nofile:main
+absent './app.c is no ELF file' uprobe:./app.c:main
+absent './app has no such function; did you mean "main"?' uprobe:./app:mian
+absent './app has no such function; did you mean "main*"?' 'uprobe:./app:mian*'
+absent 'order is a probe and no function: usdt:./app:shop:order' uprobe:./app:order
+absent 'it is read as usdt:FILE:NAME, and no file shop is mapped; with a provider it is usdt:FILE:PROVIDER:NAME, as in usdt:*:shop:order' usdt:shop:order
+absent "$PWD/stripped is stripped, and no debug file of it was found" uprobe:./stripped:main
+plain 2 'nothing matches ./app:mian: ./app has no such function; did you mean "main"?...the COMMAND is not run' latency ./app:mian -- ./app 3
+script 'args.item: usdt:./app:shop:order has no argument of that name; it has arg0 to arg2' 'usdt:./app:shop:order { @ = args.item; }'
+trace 2 'args.item: usdt:./app:shop:order has no argument of that name; it has arg0 to arg2' --engine user -e 'usdt:./app:shop:order { @ = args.item; }'
+script 'args.item: usdt:./app:shop:closed has no argument of that name, and no other' 'usdt:./app:shop:closed { @ = args.item; }'
+# Another file may have them: it runs, and says what was not found.
+wrong 1 "nothing matche...usdt:*:shop:oder...the probes of shop are shop:closed, shop:order" fastsdt-trace -e "usdt:*:shop:oder $count" -- ./app 3
 # Subcommands say it in the words that they were given, once for entry and exit.
 rm -rf traces && mkdir traces
 each_once() { # WORDS COMMAND...
@@ -140,6 +165,10 @@ each_once() { # WORDS COMMAND...
 each_once '--functions absent' functions --functions absent
 each_once '--functions mian' functions --functions mian
 grep -q 'did you mean "main"?' err || fail "no hint: $(cat err)"
+each_once '--functions mai_*' functions --functions 'mai_*'
+status=0; fastsdt-trace functions --functions '*_comand' -- ./other >out 2>err </dev/null || status=$?
+expect "a pattern: status" "$status" 1
+grep -q 'nothing matches --functions \*_comand so far: .*; did you mean "\*_command"?' err || fail "no hint: $(cat err)"
 each_once '--functions absent' record -o traces/1 --functions absent
 each_once '--probes absent' record -o traces/2 --probes absent
 each_once '--functions absent' report -o page.html --functions absent
@@ -160,9 +189,13 @@ plain 2 'where shall it go? -o FILE.json' export traces
 plain 2 'x.txt: the name tells the format: FILE.json' export traces -o x.txt
 plain 2 'traces is no trace: there is no traces/metadata' export traces -o x.json
 plain 2 'where shall the page go? -o FILE.html' report
-trace 2 '--sort: foo not in {rate,total,busy,p50,p99,name}' top --sort foo
+plain 2 'report page.html: there is no trace page.html; where the page goes is said by -o page.html' report page.html -- ./app
+trace 2 '--sort: "foo" is none of rate, total, busy, p50, p99, name' top --sort foo
 plain 2 '--list: there is no file foo:./app:shop:*; a search is FILE, or usdt:FILE:*' -l 'foo:./app:shop:*'
 plain 1 'nothing matches usdt:./app:zz:*; --list ./app shows all that there is' -l 'usdt:./app:zz:*'
+plain 1 'nothing matches usdt:./app:shp:*; did you mean "usdt:./app:shop:*"?' -l 'usdt:./app:shp:*'
+plain 1 'nothing matches usdt:./app:shop:oder; did you mean "usdt:./app:shop:order"?' -l 'usdt:./app:shop:oder'
+plain 1 'nothing matches uprobe:./app:mian; did you mean "uprobe:./app:main"?' -l uprobe:./app:mian
 plain 2 '--list wants a FILE to look into, or a process' -l
 if fastsdt-trace serve 2>&1 | matches 'name a configuration'; then # it is built
     plain 2 'name a configuration with --config, or scripts and their processes' serve
@@ -180,7 +213,11 @@ wrong 2 'app.c: not an ELF file or an ar archive' fastsdt-check app.c
 wrong 2 'empty: empty file' fastsdt-check empty
 wrong 2 '--pid: "app" is not the number of a process: pidof NAME tells it' fastsdt-check --pid app
 wrong 2 '"99" is not a kernel version; write 6.12' fastsdt-check --kernel 99 app
+wrong 2 'not expected: --frob; see fastsdt-check --help' fastsdt-check --frob app
+wrong 2 '--only: "foo" is none of info, warning, error' fastsdt-check --only foo app
+wrong 2 '/absent/x: ' fastsdt-check -o /absent/x app
 wrong 2 'not expected: --jsno; did you mean "--json"?' fastsdt-check --jsno app
+wrong 2 'there is no FILE shop:order; a probe is named by --probe shop:order' fastsdt-probe shop:order ./app
 wrong 2 'name the FILE to probe, or a process with --pid' fastsdt-probe
 wrong 2 '--pid: "app" is not the number of a process: pidof NAME tells it' fastsdt-probe -p app
 wrong 2 '"3" is no program: a COMMAND begins with one, as in -- ./app 3' fastsdt-probe ./app 3

@@ -8,12 +8,13 @@ _fastsdt() {
     COMPREPLY=()
     case ${COMP_WORDS[0]##*/} in
     fastsdt-check)
-        options='-h --help -V --version -k --kernel -P --probe --only -f --functions -s --summary -v --verbose -p --pid --plan --armable --diff -j --json --sarif -J --jobs --outside --no-lines --debug-dir --debuginfo --debuginfod --fail-on --color --list-findings'
+        options='-h --help -V --version -k --kernel -P --probe --probes --only -f --functions -s --summary -v --verbose -p --pid --plan --armable --diff -j --json -o --output --sarif -J --jobs --outside --no-lines --debug-dir --debuginfo --debuginfod --fail-on --color --list-findings'
         case $prev in
         -k | --kernel) return ;;
-        -P | --probe) return ;;
+        -P | --probe | --probes) return ;;
         --only) values='info warning error' ;;
         -p | --pid) values=$(cd /proc && echo [0-9]*) ;;
+        -o | --output) file=1 ;;
         -J | --jobs) return ;;
         --debug-dir | --debuginfo) file=1 ;;
         --fail-on) values='info warning error never' ;;
@@ -27,16 +28,16 @@ _fastsdt() {
         esac
         ;;
     fastsdt-probe)
-        options='-h --help -V --version -P --probe -e --entry -x --exit -s --symbol -a --address -o --offset -r --return -n --at-note -d --dry-run -f --force -p --pid -l --live -c --children -t --seconds --time -j --json --output'
+        options='-h --help -V --version -P --probe --probes -e --entry -x --exit -s --symbol -a --address -o --offset -r --return -n --at-note -d --dry-run -f --force -p --pid -l --live -c --children --follow -t --seconds --duration --time -j --json --output'
         case $prev in
-        -P | --probe) return ;;
+        -P | --probe | --probes) return ;;
         -e | --entry) return ;;
         -x | --exit) return ;;
         -s | --symbol) return ;;
         -a | --address) return ;;
         -o | --offset) return ;;
         -p | --pid) values=$(cd /proc && echo [0-9]*) ;;
-        -t | --seconds) return ;;
+        -t | --seconds | --duration) return ;;
         --time) return ;;
         --output) file=1 ;;
         esac
@@ -50,7 +51,7 @@ _fastsdt() {
         esac
         ;;
     fastsdt-trace)
-        options='-h --help -V --version -e --execute -c --cmd -p --pid --exe --comm --cgroup --container --user --engine -t --duration -i --interval -d --stage --dry-run -f --follow --no-follow --no-move --move-faulting --read-memory --buffer --flight --unordered -o --output -j --json --like --no-warnings --include -I --probe-filter --unsafe --uretprobe --folded --pprof --exit-status --debug-dir --debuginfo --debuginfod --no-demangle -l --list --config --listen --otlp --functions --probes --samples --sort --rows'
+        options='-h --help -V --version -e --execute -c --cmd -p --pid --exe --comm --cgroup --container --user --engine -t --duration --seconds -i --interval -d --stage --dry-run -f --follow --children --no-follow --no-move --move-faulting --read-memory --buffer --flight --unordered -o --output -j --json --like --no-warnings --include -I --probe-filter --unsafe --uretprobe --folded --pprof --exit-status --debug-dir --debuginfo --debuginfod --no-demangle -l --list --config --listen --otlp --functions --probes --probe --samples --sort --rows'
         case $prev in
         -e | --execute) return ;;
         -c | --cmd) return ;;
@@ -61,7 +62,7 @@ _fastsdt() {
         --container) return ;;
         --user) return ;;
         --engine) values='auto user kernel bpftrace' ;;
-        -t | --duration) return ;;
+        -t | --duration | --seconds) return ;;
         -i | --interval) return ;;
         -d | --stage) values='ast ir code' ;;
         --buffer) return ;;
@@ -77,7 +78,7 @@ _fastsdt() {
         --listen) return ;;
         --otlp) return ;;
         --functions) return ;;
-        --probes) return ;;
+        --probes | --probe) return ;;
         --samples) return ;;
         --sort) return ;;
         --rows) return ;;

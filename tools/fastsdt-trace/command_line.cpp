@@ -108,7 +108,7 @@ void add_timelines(CLI::App& app, Given& given)
     };
     outputs(record, "Folder for the trace, which must not be there yet, or ");
     patterns(record, "--functions", given.timeline.functions, "Functions, [FILE:]FUNCTION: their entries and exits");
-    patterns(record, "--probes", given.timeline.probes,
+    patterns(record, "--probes,--probe", given.timeline.probes,
              "Probes, [[FILE:]PROVIDER:]NAME, with all of their arguments; all of the program by default");
     const auto samples = [&given](CLI::App* command) {
         constexpr unsigned most = 10'000;
@@ -138,7 +138,7 @@ void add_timelines(CLI::App& app, Given& given)
     report->add_option("-o,--output", given.reported.file, "The page")->type_name("FILE");
     patterns(report, "--functions", given.timeline.functions,
              "Functions, [FILE:]FUNCTION; all of the program if no --probes are named");
-    patterns(report, "--probes", given.timeline.probes, "Probes, [[FILE:]PROVIDER:]NAME");
+    patterns(report, "--probes,--probe", given.timeline.probes, "Probes, [[FILE:]PROVIDER:]NAME");
     samples(report);
     report->footer("Examples:\n"
                    "  fastsdt-trace report -o page.html -- ./shop\n"
@@ -148,7 +148,7 @@ void add_timelines(CLI::App& app, Given& given)
     CLI::App* const top = given.top_command =
         app.add_subcommand("top", "Table of probes by rate, and of functions by rate and time, again and again");
     patterns(top, "--functions", given.top.functions, "Functions, [FILE:]FUNCTION: how long their calls take");
-    patterns(top, "--probes", given.top.probes,
+    patterns(top, "--probes,--probe", given.top.probes,
              "Probes, [[FILE:]PROVIDER:]NAME; all of the program if neither --probes nor --functions is given");
     const CLI::TransformPairs<Top::Order> orders = {{"rate", Top::Order::rate}, {"total", Top::Order::total},
                                                     {"busy", Top::Order::busy}, {"p50", Top::Order::p50},
@@ -252,7 +252,9 @@ void add_ways(CLI::App& app, Options& options, Given& given)
         ->type_name("ENGINE")
         ->transform(CLI::Transformer(engines, CLI::ignore_case).description(""))
         ->transform(CLI::IsMember(engines, CLI::ignore_case)); // checked first; its message names the engines
-    app.add_option("-t,--duration", given.duration, "End after this time")->type_name("SECONDS")->check(seconds);
+    app.add_option("-t,--duration,--seconds", given.duration, "End after this time")
+        ->type_name("SECONDS")
+        ->check(seconds);
     app.add_option("-i,--interval", given.interval, "Print all maps at this interval")
         ->type_name("SECONDS")
         ->check(seconds);
@@ -265,7 +267,7 @@ void add_ways(CLI::App& app, Options& options, Given& given)
                  "Only show the sites, the instructions that would count there, and why a site cannot be armed; a "
                  "COMMAND is not run");
     app.add_flag_callback(
-        "-f,--follow", [&options] { options.follow = true; },
+        "-f,--follow,--children", [&options] { options.follow = true; },
         "Count the hits of forked children too, in the same maps, until the last of them has ended; with a COMMAND "
         "this is the default");
     app.add_flag_callback("--no-follow", [&options] { options.follow = false; }, "Count only the process itself");

@@ -234,6 +234,9 @@ void check_export(Options& options, const Given& given)
 void check_report(Options& options, const Given& given)
 {
     options.reported = given.reported;
+    if (std::error_code error; options.has_target() && !std::filesystem::is_directory(given.reported.folder, error))
+        give_up(fmt::format("report {0}: there is no trace {0}; where the page goes is said by -o {0}",
+                            given.reported.folder));
     if (!given.text.empty() || !given.words.empty() || options.has_target() || !given.timeline.functions.empty()
         || !given.timeline.probes.empty() || given.duration > 0 || given.interval > 0 || given.timeline.samples
         || options.json || options.flight || options.engine != EngineChoice::automatic)
@@ -287,6 +290,15 @@ void take_words(Options& options, const std::string& option, const std::vector<s
             for (const char* const kind : {"uprobe:", "uretprobe:"})
                 options.words[kind + function_place(place, who)] = words;
     }
+}
+
+// By its name alone, as the shell has it.
+void refuse_no_command(const std::vector<std::string>& command)
+{
+    if (command.empty() || command[0].find('/') != command[0].npos || !in_search_path(command[0]).empty())
+        return;
+    give_up(fmt::format("{0}: No such file or directory{1}", command[0],
+                        access(command[0].c_str(), X_OK) == 0 ? did_you_mean("./" + command[0]) : ""));
 }
 
 // A script on the command line, or a subcommand that does not exist or is misspelt, in the place of a script's file.
@@ -378,6 +390,7 @@ void take_script(Options& options, const Given& given, bool is_generated, bool i
     if (is_latency) {
         options.text = latency_script(given.places, key);
         options.name = "latency";
+        options.latency = given.places;
         take_words(options, "", given.places, given.places.size() == 1);
     } else if (is_top) {
         options.text = top_script(*options.top, key);
@@ -415,6 +428,7 @@ void check_options(Options& options, const Given& given)
     if (is_timeline(given))
         check_timeline(options, given, is_generated);
     take_parameters(options, given, is_file);
+    refuse_no_command(options.command);
     if (is_latency && (!given.text.empty() || !given.words.empty()))
         give_up(fmt::format("one script is enough: -e TEXT, FILE or latency{}", dashes_hint(options)));
     if (is_latency)
@@ -559,7 +573,7 @@ std::optional<int> read_options(int argc, char** argv, Options& options)
     } catch (const CLI::ParseError& error) {
         if (error.get_exit_code() == 0)
             return app.exit(error); // --help, --version
-        const std::string_view what = error.what();
+        const std::string what = in_words(error.what());
         give_up(fmt::format(
             "{}{}{}; {}", what, what.starts_with("--pid: 1 required") ? " (was there no such process?)" : "",
             error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) ? dashes_hint(options) : "",

@@ -95,13 +95,14 @@ struct Options {
     std::optional<std::chrono::milliseconds> duration, interval;
     enum class Stage { none, ast, ir, code } stage = Stage::none; ///< -d: what to print of the script, instead of a run
     bool dry = false, json = false, folded = false;
-    std::string pprof;               ///< --pprof: the file
-    bool pairs_by_thread = false;    ///< latency, top: the script's key is tid
-    bool is_newer = false;           ///< print as bpftrace does since 0.21, where that differs from 0.17
-    bool warns = true;               ///< warnf() and warnings about the script
-    bool unsafe = false;             ///< system() may run commands, and signal() may send signals
-    std::optional<std::string> list; ///< what to list instead: empty for all of the processes
-    bool exit_status = false;        ///< end as the command does
+    std::string pprof;                ///< --pprof: the file
+    std::vector<std::string> latency; ///< its two probes, or its function
+    bool pairs_by_thread = false;     ///< latency, top: the script's key is tid
+    bool is_newer = false;            ///< print as bpftrace does since 0.21, where that differs from 0.17
+    bool warns = true;                ///< warnf() and warnings about the script
+    bool unsafe = false;              ///< system() may run commands, and signal() may send signals
+    std::optional<std::string> list;  ///< what to list instead: empty for all of the processes
+    bool exit_status = false;         ///< end as the command does
     std::vector<std::string> includes, include_folders; ///< of C's headers, for scripts
     std::string probe_filter;                           ///< a regular expression; empty: all probes of the script
     std::vector<std::string> parameters;                ///< $1, $2 of the script

@@ -57,6 +57,12 @@ std::string Summary::why_left_out() const
     return text + (others ? fmt::format(", and other reasons ({})", others) : "");
 }
 
+bool Summary::has_immovable() const
+{
+    return std::ranges::any_of(reasons,
+                               [](const auto& each) { return each.second.state.state == engine::State::cannot_move; });
+}
+
 std::string Summary::cure() const
 {
     for (const Reasons* each : {&reasons, &reasons_to_leave_out})

@@ -50,6 +50,8 @@ struct Summary {
     void count(const engine::Site& site, const engine::SiteState& state, bool armed);
     /// What would arm more: "--move-faulting arms ...", empty: nothing
     std::string cure() const;
+    /// Whether a site of the script is not armed because of the instructions that stand there.
+    bool has_immovable() const;
     /// "the code never returns (12), has too few bytes there (7)": the most frequent reasons
     std::string why_left_out() const;
     bool complete() const

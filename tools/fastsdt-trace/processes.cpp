@@ -2,6 +2,7 @@
 #include "processes.h"
 
 #include "arming/arena.h"
+#include "base/nearest.h"
 #include "base/unusable.h"
 #include "proc/memory.h"
 #include "proc/threads.h"
@@ -78,6 +79,20 @@ std::pair<pid_t, pid_t> known_as(pid_t number, Session& session)
         if (is_called(pid) && has_stubs(pid))
             return {pid, pid};
     return {0, 0};
+}
+
+// Of names that no process has: the one that was meant, perhaps.
+std::string near_comm(const Selection& selection)
+{
+    for (const std::string& comm : selection.comms) {
+        NearestPattern nearest(comm);
+        for (const pid_t pid : listed_processes())
+            if (const auto stat = read_stat(std::to_string(pid)))
+                nearest.look(stat->name);
+        if (!nearest.word().empty())
+            return did_you_mean(nearest);
+    }
+    return {};
 }
 
 // What it was asked for by: options, with what is meant by their words.
@@ -374,7 +389,8 @@ void Processes::take_up()
         give_up("none of the processes can be traced");
     if (attached_.empty())
         say(fmt::format("no process is traced so far: {}",
-                        finder_.selected() == 0 ? fmt::format("there is none for {}", words_of(options_.selection))
+                        finder_.selected() == 0 ? fmt::format("there is none for {}{}", words_of(options_.selection),
+                                                              near_comm(options_.selection))
                                                 : "none that was asked for has mapped a file of the script"));
     for (const Probe* probe : unmatched())
         if (!attached_.empty())

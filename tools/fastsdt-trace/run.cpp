@@ -28,6 +28,7 @@
 #include <map>
 #include <memory>
 #include <numeric>
+#include <set>
 #include <string>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -215,9 +216,12 @@ private:
                 options_.read_memory ? "" : "; --read-memory allows them in a program that sets none"));
         }
         if (last.left_out)
-            say(fmt::format("{} not armed: {}",
-                            plural(last.left_out, "place that fits a pattern is", "places that fit a pattern are"),
-                            last.why_left_out()));
+            say(fmt::format(
+                "{} not armed: {}{}",
+                plural(last.left_out, "entry or exit of a function is", "entries and exits of functions are"),
+                last.why_left_out(), where_each_is_told()));
+        else if (last.has_immovable() && !where_each_is_told().empty())
+            say("why a function cannot be armed" + where_each_is_told());
         if (const std::string cure = last.cure(); !cure.empty())
             say(cure);
         if (last.lost_samples)
@@ -276,6 +280,18 @@ private:
                 say(fmt::format("nothing matched {}", words_of(options_, *probe)));
         else
             shared_.say_what_is_missing(missing, processes_.first().session().matcher(), last, "matched", ": ");
+    }
+
+    // Of the one file of the script's functions.
+    std::string where_each_is_told() const
+    {
+        std::set<std::string> files;
+        for (const Probe* const probe : engine::probes_with_sites(script_))
+            if (probe->kind != Probe::Kind::usdt)
+                files.insert(probe->file);
+        const bool is_one =
+            files.size() == 1 && !engine::is_pattern(*files.begin()) && !engine::only_a_name(*files.begin());
+        return is_one ? fmt::format(": fastsdt-check --armable {} tells it of each", *files.begin()) : "";
     }
 
     Summary summary() const { return processes_.summary(); }
@@ -471,6 +487,17 @@ private:
     // In the order of names: bpftrace has its maps in a std::map.
     void print_all(const engine::Maps& maps)
     {
+        if (!options_.latency.empty() && !options_.json
+            && std::ranges::all_of(maps.maps, [](const auto& entries) { return entries.empty(); })) {
+            const auto& places = options_.latency;
+            std::cout << printable(
+                fmt::format("no {} in {:.3g} s",
+                            places.size() == 1 ? fmt::format("call of {} that returned", places[0])
+                                               : fmt::format("{} behind {} in the same thread", places[1], places[0]),
+                            std::chrono::duration<double>(Clock::now() - start_).count()))
+                      << '\n';
+            return;
+        }
         std::vector<size_t> order(script_.maps.size());
         std::iota(order.begin(), order.end(), 0);
         std::sort(order.begin(), order.end(),
@@ -592,6 +619,53 @@ void refuse_unmatched(const engine::Script& script, const Session& session, cons
                             session.matcher().instead(*unmatched[0])));
 }
 
+// Why no process can have a probe, whatever the COMMAND loads. Empty: one may.
+std::string absence(const engine::Script& script, const Session& session, const Probe& probe, const Options& options)
+{
+    // "usdt:shop:order", where the program's provider is shop
+    if (probe.kind == Probe::Kind::usdt && probe.provider == "*" && engine::only_a_name(probe.file)
+        && place_in_program(fmt::format("{}:{}", probe.file, probe.name), options) == Place::probe)
+        return session.matcher().instead(probe);
+    return engine::absence(script, probe);
+}
+
+// A COMMAND, which is held, does not run where nothing can match, whatever it loads or executes.
+void refuse_absent(const engine::Script& script, const Session& session, const Options& options)
+{
+    const auto unmatched = as_written(options, session.matcher().unmatched());
+    if (options.command.empty() || options.whole_program() || !session.matcher().matched().empty()
+        || engine::has_samples(script) || !is_error(script, unmatched))
+        return;
+    std::vector<std::string> sentences;
+    for (const Probe* const probe : unmatched)
+        if (const std::string why = absence(script, session, *probe, options); !why.empty())
+            sentences.push_back(fmt::format("nothing matches {}: {}", words_of(options, *probe), why));
+    const bool runs = sentences.size() < unmatched.size();
+    constexpr size_t most = 3;
+    for (size_t i = 0; i < std::min(sentences.size(), most); ++i)
+        say(sentences[i]);
+    if (!runs)
+        give_up(options.words.empty() ? "the COMMAND is not run; with config = { missing_probes = warn } it is"
+                                      : "the COMMAND is not run");
+}
+
+// args.NAME that the files say no site of the script has is a mistake in the script: nothing is run.
+void refuse_argument(const engine::Script& script, Session& session)
+{
+    const auto probes = engine::probes_with_sites(script);
+    if (!script.beyond_bpftrace.starts_with("args.") || !session.matcher().unmatched().empty()
+        || std::ranges::any_of(probes, [](const Probe* probe) { return engine::is_pattern(probe->file); }))
+        return;
+    const Session::Preview preview = session.preview();
+    const auto lacks = [](const engine::SiteState& state) { return state.state == engine::State::no_named_argument; };
+    if (preview.states.empty() || !std::ranges::all_of(preview.states, lacks))
+        return;
+    const engine::SiteState& state = preview.states[0];
+    give_up(fmt::format("args.{}: {} has no argument of that name{}", state.detail,
+                        session.probes()[preview.sites[0].probe],
+                        state.instead.empty() ? ", and no other" : "; it has " + state.instead));
+}
+
 // Libraries that the process has not loaded yet: it does not wait until we see that it has. Where its numbers are others than ours, programs for
 // it cannot be made for a file alone.
 void attach_to_what_may_come(Shared& shared, pid_t pid, const Session& session)
@@ -694,6 +768,8 @@ int run(const Options& options, const engine::Script& script)
             std::cout << fmt::format("{} of {} sites can be armed\n", summary.armed, summary.sites);
         return summary.complete() && !is_error(script, session->matcher().unmatched()) ? complete : incomplete;
     }
+    refuse_absent(script, *session, options);
+    refuse_argument(script, *session);
     if (options.engine == EngineChoice::automatic && !shared.kernel) {
         choose(shared, program.pid(), *session, session->preview());
         if (shared.kernel)
