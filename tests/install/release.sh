@@ -13,6 +13,13 @@ refused() { # what it says
 }
 git -C checkout tag -d "v$version" >/dev/null 2>&1 || true
 refused "there is no tag v$version: tag the commit, or give --snapshot"
+# What a step needs is missed before the first of them.
+mkdir -p few
+for program in dirname sed git python3 sha256sum uname; do ln -sf "$(command -v "$program")" few/; done
+other=x86_64
+[ "$(uname -m)" != x86_64 ] || other=aarch64
+if PATH=$PWD/few checkout/scripts/release.sh >log 2>&1; then fail "it needs no compiler for the other architecture"; fi
+expect "refused" "$(cat log)" "release.sh: $other-linux-gnu-g++ is not installed: scripts/install-deps.sh package"
 sed -i 's/^version = .*/version = "9.9.9"/' checkout/rust/trace/Cargo.toml
 git -C checkout -c user.name=test -c user.email=test@test.invalid commit -qam "Another version"
 git -C checkout tag "v$version"
