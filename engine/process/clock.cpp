@@ -3,6 +3,8 @@
 
 #include "base/clock.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <ctime>
 #include <fstream>
@@ -22,10 +24,12 @@ constexpr const char* counter_source = "arch_sys_counter";
 constexpr const char* counter_source = "";
 #endif
 
+constexpr const char* source_file = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+
 std::string clock_source()
 {
     std::string source;
-    std::ifstream("/sys/devices/system/clocksource/clocksource0/current_clocksource") >> source;
+    std::ifstream(source_file) >> source;
     return source;
 }
 
@@ -76,7 +80,19 @@ Moment read_clocks()
 
 bool counter_tells_time()
 {
-    return *counter_source && clock_source() == counter_source;
+    return counter_obstacle().empty();
+}
+
+std::string counter_obstacle()
+{
+    const std::string source = clock_source();
+    if (*counter_source && source == counter_source)
+        return {};
+    if (source.empty())
+        return fmt::format("{}, which says whether the kernel tells the time by the processor's counter, cannot be "
+                           "read (is /sys mounted?)",
+                           source_file);
+    return "the kernel does not tell the time by the processor's counter but by " + source;
 }
 
 CycleClock corrected(const CycleClock& clock, const Moment& before, const Moment& now)
@@ -95,11 +111,9 @@ CycleClock corrected(const CycleClock& clock, const Moment& before, const Moment
 std::optional<CycleClock> measure_clock(std::string& why)
 {
 #if defined(__x86_64__) || defined(__aarch64__)
-    if (!counter_tells_time()) {
-        const std::string source = clock_source();
-        why = "the kernel does not tell the time by the processor's counter but by " + (source.empty() ? "?" : source);
+    why = counter_obstacle();
+    if (!why.empty())
         return std::nullopt;
-    }
     const Moment first = read_clocks();
     Moment last = first;
     while (last.ns - first.ns < 20'000'000) // 1 microsecond in 20 ms is 50 ppm; the readings are closer than that

@@ -15,6 +15,8 @@ uint64_t boot_time();
 /// processors.
 uint64_t read_counter();
 bool counter_tells_time();
+/// Why it does not; empty: it does.
+std::string counter_obstacle();
 
 /// Both clocks, read at once.
 struct Moment {

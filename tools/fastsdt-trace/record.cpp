@@ -139,9 +139,8 @@ std::string timeline_script(const Timeline& timeline)
 
 void complete_script(engine::Script& script, const Options& options)
 {
-    if (!engine::counter_tells_time())
-        throw Unusable(
-            "the kernel does not tell the time by the processor's counter, which events have for their time");
+    if (const std::string why = engine::counter_obstacle(); !why.empty())
+        throw Unusable(why + "; events have that for their time");
     const Timeline& timeline = *options.timeline;
     const bool has_go = may_be_go(script, options);
     for (engine::Clause& clause : script.clauses) {
