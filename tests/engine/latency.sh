@@ -47,6 +47,16 @@ low=$(sed -n 's/^\[\([0-9]*\)\(K\?\), .*/\1 \2/p' out | awk '{ print $2 == "K" ?
 [ "$low" -le "$total" ] && [ "$total" -lt $((low < 2 ? low + 1 : 2 * low)) ] || fail "one pair: $(cat out)"
 fastsdt-trace latency --engine user shop:begin end -- ./pairs >out 2>err || fail "every file: $(cat err out)"
 grep -q '^@total: count 4000, ' out || fail "every file: $(cat err out)"
+# Without a pair there is no histogram, which words say.
+fastsdt-trace latency --engine user shop:closed shop:order -- ./app 2 >out 2>err || fail "no pair: $(cat err out)"
+expect "no pair" "$(sed 's/ in [0-9.e-]* s$/ in N s/' out)" "open
+2 orders
+no shop:order behind shop:closed in the same thread in N s
+sites $(readelf -n app | grep -c 'Name: ') of $(readelf -n app | grep -c 'Name: ') armed; dropped 0"
+fastsdt-trace latency --engine user --json shop:closed shop:order -- ./app 2 >out 2>err || fail "no pair: $(cat err out)"
+expect "no pair: JSON" "$(grep '^no' out)" ""
+fastsdt-trace latency --engine user ./pairs:work -t 0.3 -- sleep 0.1 >out 2>err && fail "no call: status 0"
+grep -qE '^no call of ./pairs:work that returned in [0-9.]+ s$' out || fail "no call: $(cat err out)"
 # From a probe to its own next hit: one time fewer than hits in each of the threads, and each lasts as long as the loop between them.
 fastsdt-trace latency --engine user shop:begin begin -- ./pairs >out 2>err || fail "the same probe twice: $(cat err out)"
 read -r count average < <(sed -n 's/^@total: count \([0-9]*\), average \([0-9]*\), .*/\1 \2/p' out)

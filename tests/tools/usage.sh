@@ -44,11 +44,31 @@ expect "usage of serve" "$(grep -E '^(Usage:|      ) ' serve.help | sed -E 's/^(
     " 3 fastsdt-trace serve"
 expect "examples of serve" "$(grep -c '^  fastsdt-trace serve ' serve.help)" 2
 
+# What means the same has the same names.
+same() { # TOOL OPTION OPTION...
+    local option
+    for option in "${@:3}"; do
+        $1 --help | matches -E "^ .*(^|[ ,])$2,.*$option|^ .*$option,.*$2([ ,]|\$)" || fail "$1 does not take $option for $2"
+    done
+}
+for tool in fastsdt-trace fastsdt-probe; do
+    same $tool --duration --seconds
+    same $tool --follow --children
+done
+for tool in fastsdt-probe fastsdt-check "fastsdt-trace top" "fastsdt-trace record"; do same "$tool" --probe --probes; done
+for tool in fastsdt-check fastsdt-probe fastsdt-trace fastsdt-index; do $tool --help | matches -E -- '--output' || fail "$tool has no --output"; done
+
 # Plurals.
 printf '#include <fastsdt.h>\nint main(void) { FASTSDT(p, n); return 0; }\n' >one.c
 gcc -I"$INCLUDE" one.c -o one
 fastsdt-index -n one | matches -E ': 1 site and 0 entries' || fail "$(fastsdt-index -n one)"
 fastsdt-check one | matches -E ', 1 site$' || fail "$(fastsdt-check one)"
+
+# A report in a file is the one that is printed.
+fastsdt-check one >printed
+fastsdt-check --output written one >out || fail "--output: status $?"
+cmp printed written
+[ ! -s out ] || fail "--output: printed too: $(cat out)"
 
 # Colour on request only: here is no terminal.
 for command in "fastsdt-check one" "fastsdt-check --plan one"; do

@@ -26,6 +26,7 @@
 #include <fnmatch.h>
 #include <glob.h>
 #include <map>
+#include <unistd.h>
 #include <utility>
 
 namespace fastsdt::trace_tool {
@@ -226,12 +227,26 @@ std::vector<std::string> files_of(const std::string& file)
     return files;
 }
 
+// "./app:shop:order", where "usdt:" is missing.
+void refuse_without_kind(const std::string& search)
+{
+    const size_t colon = search.find(':');
+    if (colon == search.npos || has_kind(search) || access(search.c_str(), F_OK) == 0)
+        return;
+    const bool has_file = access(search.substr(0, colon).c_str(), F_OK) == 0;
+    const bool has_provider = search.find(':', colon + 1) != search.npos;
+    give_up(fmt::format("--list: there is no file {}{}", search,
+                        has_file ? did_you_mean(fmt::format("{}:{}", has_provider ? "usdt" : "uprobe", search))
+                                 : "; a search is FILE, or usdt:FILE:*, uprobe:FILE:*, uretprobe:FILE:*"));
+}
+
 // Patterns for what was found, of a search. Without processes its files are looked into.
 std::vector<std::string> patterns_of(const std::string& search, const Options& options, Found& found)
 {
     if (!options.pids.empty())
         return {search.empty() ? search : pattern_in_process(search)};
     std::vector<std::string> patterns;
+    refuse_without_kind(search);
     for (const std::string& file : files_of(file_of(search))) {
         if (file.empty())
             continue;

@@ -455,10 +455,12 @@ Expression Values::value(Meaning meaning, Span where)
     throw std::logic_error("no such word");
 }
 
-void Values::unknown(std::string_view word, Span where, bool is_call)
+void Values::unknown(std::string_view word, Span where, bool is_call) const
 {
     if (is_call && statement_of(word))
         fail(where, fmt::format("\"{}\" is a statement, which has no value", word));
+    if (const std::string map = "@" + std::string(word); !is_call && maps_.contains(map))
+        fail(where, fmt::format("\"{}\" is no value; the map is {}", word, map));
     if (const std::string near = nearest_word(word); !near.empty())
         fail(where, fmt::format("\"{}\" is no {}; did you mean \"{}\"?", word, is_call ? "function" : "value", near));
     if (is_call)

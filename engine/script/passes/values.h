@@ -152,7 +152,7 @@ private:
     Expression value(const ast::NamedArgument& node, Span where);
     Expression value(const ast::Word& node, Span where);
     Expression value(Meaning meaning, Span where);
-    [[noreturn]] static void unknown(std::string_view word, Span where, bool is_call = false);
+    [[noreturn]] void unknown(std::string_view word, Span where, bool is_call = false) const;
     Expression argument(std::string_view word, std::string_view kind, Span where);
     Expression value(const ast::Call& node, Span where);
     Expression call(const FunctionWord& function, const std::string& word, std::vector<Expression> given, Span where);
