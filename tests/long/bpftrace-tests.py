@@ -428,10 +428,10 @@ def record(path, rows, counts, version):
     with open(path, "w") as file:
         file.write(f"""# bpftrace's own runtime tests
 
-`tests/long/bpftrace-tests.py --record docs/bpftrace-tests.md` runs the runtime tests of bpftrace {version} (`--sources` may name others than those of
-Debian's newest suite) in fastsdt-trace, as root, where no bpftrace is installed to which it could hand a script over. A test is a command, and a
-pattern that the output must have. A program that a test starts before or after bpftrace is the traced command here. Where a test expects
-`Attaching N probes`, the line about the armed sites is looked at instead. The script prints each test's result.
+Which of bpftrace's tests pass here? `tests/long/bpftrace-tests.py --record docs/bpftrace-tests.md` runs the runtime tests of bpftrace {version}
+(`--sources` may name others than those of Debian's newest suite) in fastsdt-trace, as root, where no bpftrace is installed to which it could hand a
+script over. A test is a command, and a pattern that the output must have. A program that a test starts before or after bpftrace is the traced
+command here. Where a test expects `Attaching N probes`, the line about the armed sites is looked at instead. The script prints each test's result.
 
 Of {concern + counts['kernel']} tests {concern} have only probes and words of programs: usdt, uprobe, uretprobe, BEGIN, END, interval and profile. **{counts['same']} of these {concern} give what bpftrace's
 tests expect.** *auto* gives scripts with probes of the kernel to bpftrace.
