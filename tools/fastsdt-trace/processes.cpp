@@ -388,10 +388,11 @@ void Processes::take_up()
     if (attached_.empty() && options_.selection.empty() && !options_.serve)
         give_up("none of the processes can be traced");
     if (attached_.empty())
-        say(fmt::format("no process is traced so far: {}",
-                        finder_.selected() == 0 ? fmt::format("there is none for {}{}", words_of(options_.selection),
-                                                              near_comm(options_.selection))
-                                                : "none that was asked for has mapped a file of the script"));
+        say(fmt::format(
+            "no process is traced so far: {}",
+            finder_.selected() == 0
+                ? fmt::format("there is none for {}{}", words_of(options_.selection), near_comm(options_.selection))
+                : "none that was asked for has mapped a file of the script, as far as this user may see"));
     for (const Probe* probe : unmatched())
         if (!attached_.empty())
             say(fmt::format("nothing matches {} so far", probe->text));
