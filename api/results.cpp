@@ -4,6 +4,7 @@
 #include "handles.h"
 #include "pprof.h"
 
+#include <stdexcept>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -199,41 +200,59 @@ using namespace fastsdt::api;
 namespace {
 
 using fastsdt::engine::State;
-static_assert(
-    int(State::ready) == FASTSDT_TRACE_SITE_READY && int(State::armed) == FASTSDT_TRACE_SITE_ARMED
-    && int(State::no_nop) == FASTSDT_TRACE_SITE_NO_NOP && int(State::kernel) == FASTSDT_TRACE_SITE_KERNEL
-    && int(State::other_tracer) == FASTSDT_TRACE_SITE_OTHER_TRACER
-    && int(State::other_run) == FASTSDT_TRACE_SITE_OTHER_RUN && int(State::left_over) == FASTSDT_TRACE_SITE_LEFT_OVER
-    && int(State::foreign) == FASTSDT_TRACE_SITE_FOREIGN && int(State::changed) == FASTSDT_TRACE_SITE_CHANGED
-    && int(State::damaged) == FASTSDT_TRACE_SITE_DAMAGED && int(State::crosses_page) == FASTSDT_TRACE_SITE_CROSSES_PAGE
-    && int(State::not_private) == FASTSDT_TRACE_SITE_NOT_PRIVATE && int(State::too_far) == FASTSDT_TRACE_SITE_TOO_FAR
-    && int(State::busy) == FASTSDT_TRACE_SITE_BUSY && int(State::gone) == FASTSDT_TRACE_SITE_GONE
-    && int(State::not_under_threads) == FASTSDT_TRACE_SITE_NOT_UNDER_THREADS
-    && int(State::stale_call) == FASTSDT_TRACE_SITE_STALE_CALL
-    && int(State::other_architecture) == FASTSDT_TRACE_SITE_OTHER_ARCHITECTURE
-    && int(State::huge_pages) == FASTSDT_TRACE_SITE_HUGE_PAGES
-    && int(State::no_exit_sites) == FASTSDT_TRACE_SITE_NO_EXIT_SITES
-    && int(State::shared_nop) == FASTSDT_TRACE_SITE_SHARED_NOP
-    && int(State::no_argument) == FASTSDT_TRACE_SITE_NO_ARGUMENT
-    && int(State::unreadable_argument) == FASTSDT_TRACE_SITE_UNREADABLE_ARGUMENT
-    && int(State::no_stack_record) == FASTSDT_TRACE_SITE_NO_STACK_RECORD
-    && int(State::no_stack_argument) == FASTSDT_TRACE_SITE_NO_STACK_ARGUMENT
-    && int(State::exit_arguments) == FASTSDT_TRACE_SITE_EXIT_ARGUMENTS
-    && int(State::tail_call) == FASTSDT_TRACE_SITE_TAIL_CALL && int(State::no_result) == FASTSDT_TRACE_SITE_NO_RESULT
-    && int(State::needs_system_call) == FASTSDT_TRACE_SITE_NEEDS_SYSTEM_CALL
-    && int(State::no_clock) == FASTSDT_TRACE_SITE_NO_CLOCK
-    && int(State::too_much_stack) == FASTSDT_TRACE_SITE_TOO_MUCH_STACK
-    && int(State::too_long) == FASTSDT_TRACE_SITE_TOO_LONG
-    && int(State::no_functions) == FASTSDT_TRACE_SITE_NO_FUNCTIONS
-    && int(State::no_named_argument) == FASTSDT_TRACE_SITE_NO_NAMED_ARGUMENT
-    && int(State::cannot_move) == FASTSDT_TRACE_SITE_CANNOT_MOVE && int(State::overlaps) == FASTSDT_TRACE_SITE_OVERLAPS
-    && int(State::not_guarded) == FASTSDT_TRACE_SITE_NOT_GUARDED
-    && int(State::no_stacks) == FASTSDT_TRACE_SITE_NO_STACKS && int(State::no_symbol) == FASTSDT_TRACE_SITE_NO_SYMBOL
-    && int(State::no_processor) == FASTSDT_TRACE_SITE_NO_PROCESSOR
-    && int(State::handles_faults) == FASTSDT_TRACE_SITE_HANDLES_FAULTS
-    && int(State::no_goroutine) == FASTSDT_TRACE_SITE_NO_GOROUTINE
-    && int(State::only_in_kernel) == FASTSDT_TRACE_SITE_ONLY_IN_KERNEL
-    && int(State::not_by_itself) == FASTSDT_TRACE_SITE_NOT_BY_ITSELF);
+
+int number_of(State state)
+{
+    switch (state) {
+    case State::ready: return FASTSDT_TRACE_SITE_READY;
+    case State::armed: return FASTSDT_TRACE_SITE_ARMED;
+    case State::no_nop: return FASTSDT_TRACE_SITE_NO_NOP;
+    case State::kernel: return FASTSDT_TRACE_SITE_KERNEL;
+    case State::other_tracer: return FASTSDT_TRACE_SITE_OTHER_TRACER;
+    case State::other_run: return FASTSDT_TRACE_SITE_OTHER_RUN;
+    case State::left_over: return FASTSDT_TRACE_SITE_LEFT_OVER;
+    case State::foreign: return FASTSDT_TRACE_SITE_FOREIGN;
+    case State::changed: return FASTSDT_TRACE_SITE_CHANGED;
+    case State::damaged: return FASTSDT_TRACE_SITE_DAMAGED;
+    case State::crosses_page: return FASTSDT_TRACE_SITE_CROSSES_PAGE;
+    case State::not_private: return FASTSDT_TRACE_SITE_NOT_PRIVATE;
+    case State::too_far: return FASTSDT_TRACE_SITE_TOO_FAR;
+    case State::busy: return FASTSDT_TRACE_SITE_BUSY;
+    case State::gone: return FASTSDT_TRACE_SITE_GONE;
+    case State::not_under_threads: return FASTSDT_TRACE_SITE_NOT_UNDER_THREADS;
+    case State::stale_call: return FASTSDT_TRACE_SITE_STALE_CALL;
+    case State::other_architecture: return FASTSDT_TRACE_SITE_OTHER_ARCHITECTURE;
+    case State::huge_pages: return FASTSDT_TRACE_SITE_HUGE_PAGES;
+    case State::no_exit_sites: return FASTSDT_TRACE_SITE_NO_EXIT_SITES;
+    case State::shared_nop: return FASTSDT_TRACE_SITE_SHARED_NOP;
+    case State::no_argument: return FASTSDT_TRACE_SITE_NO_ARGUMENT;
+    case State::unreadable_argument: return FASTSDT_TRACE_SITE_UNREADABLE_ARGUMENT;
+    case State::no_stack_record: return FASTSDT_TRACE_SITE_NO_STACK_RECORD;
+    case State::no_stack_argument: return FASTSDT_TRACE_SITE_NO_STACK_ARGUMENT;
+    case State::exit_arguments: return FASTSDT_TRACE_SITE_EXIT_ARGUMENTS;
+    case State::tail_call: return FASTSDT_TRACE_SITE_TAIL_CALL;
+    case State::no_result: return FASTSDT_TRACE_SITE_NO_RESULT;
+    case State::needs_system_call: return FASTSDT_TRACE_SITE_NEEDS_SYSTEM_CALL;
+    case State::no_clock: return FASTSDT_TRACE_SITE_NO_CLOCK;
+    case State::too_much_stack: return FASTSDT_TRACE_SITE_TOO_MUCH_STACK;
+    case State::too_long: return FASTSDT_TRACE_SITE_TOO_LONG;
+    case State::no_functions: return FASTSDT_TRACE_SITE_NO_FUNCTIONS;
+    case State::no_named_argument: return FASTSDT_TRACE_SITE_NO_NAMED_ARGUMENT;
+    case State::cannot_move: return FASTSDT_TRACE_SITE_CANNOT_MOVE;
+    case State::overlaps: return FASTSDT_TRACE_SITE_OVERLAPS;
+    case State::not_guarded: return FASTSDT_TRACE_SITE_NOT_GUARDED;
+    case State::no_stacks: return FASTSDT_TRACE_SITE_NO_STACKS;
+    case State::no_symbol: return FASTSDT_TRACE_SITE_NO_SYMBOL;
+    case State::no_processor: return FASTSDT_TRACE_SITE_NO_PROCESSOR;
+    case State::handles_faults: return FASTSDT_TRACE_SITE_HANDLES_FAULTS;
+    case State::no_goroutine: return FASTSDT_TRACE_SITE_NO_GOROUTINE;
+    case State::only_in_kernel: return FASTSDT_TRACE_SITE_ONLY_IN_KERNEL;
+    case State::not_by_itself: return FASTSDT_TRACE_SITE_NOT_BY_ITSELF;
+    case State::by_kernel:
+    case State::not_in_kernel: break; // the library has no engine in the kernel
+    }
+    throw std::logic_error("no state of the library's");
+}
 
 } // namespace
 
@@ -250,7 +269,7 @@ fastsdt_trace_sites* fastsdt_trace_sites_read(fastsdt_trace_attachment* attachme
             const auto& site = session.sites()[i];
             told->sites.push_back(
                 {text(session.probes().at(site.probe)), site.address, states[i].state == fastsdt::engine::State::armed,
-                 text(fastsdt::engine::text(states[i])), static_cast<int>(states[i].state), site.left_out(states[i])});
+                 text(fastsdt::engine::text(states[i])), number_of(states[i].state), site.left_out(states[i])});
         }
         for (const fastsdt::engine::Probe* probe : session.matcher().unmatched())
             told->missing.push_back(

@@ -102,13 +102,6 @@ std::string_view unit_of(const Map& map)
     return "count";
 }
 
-int64_t number_of(const Map& map, const Entry& entry)
-{
-    return map.kind == MapKind::integer ? entry.value.number
-        : map.kind == MapKind::avg      ? average(entry, map.type.is_signed)
-                                        : entry.number;
-}
-
 // Between two samples, where only profile probes of one frequency count in the map; else 0.
 int64_t period_of(const Script& script, size_t map)
 {
@@ -141,9 +134,9 @@ public:
         for (const Entry& entry : entries) {
             std::vector<int64_t>& values = samples_[sample_of(map, entry, labels)];
             values.resize(std::max(values.size(), types_.size()));
-            values[type] += number_of(map, entry);
+            values[type] += number_in(map, entry);
             if (period)
-                values[type + 1] += number_of(map, entry) * period;
+                values[type + 1] += number_in(map, entry) * period;
         }
     }
 
@@ -305,9 +298,7 @@ bool is_profile(const Map& map)
 {
     const auto stacks = std::count_if(map.keys.begin(), map.keys.end(),
                                       [](const ValueType& key) { return key.kind == ValueKind::stack; });
-    return stacks == 1
-        && (map.kind == MapKind::count || map.kind == MapKind::sum || map.kind == MapKind::min
-            || map.kind == MapKind::max || map.kind == MapKind::avg || map.kind == MapKind::integer);
+    return stacks == 1 && (is_one_number(map.kind) || map.kind == MapKind::integer);
 }
 
 std::string profile_of(const Script& script, const Maps& maps, const KeyText& key_text, const std::string& comment,

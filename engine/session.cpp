@@ -278,8 +278,36 @@ bool kernel_can(State state)
     case State::only_in_kernel:
     case State::handles_faults:
     case State::other_architecture: return true;
-    default: return false;
+    case State::armed:
+    case State::other_tracer:
+    case State::other_run:
+    case State::left_over:
+    case State::foreign:
+    case State::changed:
+    case State::damaged:
+    case State::not_private:
+    case State::busy:
+    case State::gone:
+    case State::not_under_threads:
+    case State::stale_call:
+    case State::huge_pages:
+    case State::no_argument:
+    case State::unreadable_argument:
+    case State::no_stack_record:
+    case State::no_stack_argument:
+    case State::exit_arguments:
+    case State::tail_call:
+    case State::no_result:
+    case State::no_functions:
+    case State::no_named_argument:
+    case State::no_symbol:
+    case State::no_processor:
+    case State::by_kernel:
+    case State::not_in_kernel:
+    case State::no_goroutine:
+    case State::not_by_itself: break;
     }
+    return false;
 }
 
 } // namespace

@@ -102,12 +102,10 @@ void Compiler::leaf(Value what, Role to)
     case Value::pid:
     case Value::child: return constant(to, environment_.pid);
     case Value::probe:
-    case Value::function: {
-        const bool is_function = what == Value::function;
-        if (in_body_ && is_function == number_is_of_function())
+    case Value::function:
+        if (in_body_ && (what == Value::function) == number_is_of_function())
             return load_frame(to, number_offset());
-        return constant(to, int64_t(is_function ? site_->function : site_->probe));
-    }
+        return constant(to, int64_t(what == Value::function ? site_->function : site_->probe));
     case Value::start: return constant(to, int64_t(environment_.start_ns));
     case Value::retval: check_result(*site_); return returned(to);
     case Value::goroutine:

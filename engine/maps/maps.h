@@ -54,6 +54,25 @@ inline int64_t average(const Entry& entry, bool is_signed)
     return is_signed ? entry.number / int64_t(entry.count) : int64_t(uint64_t(entry.number) / entry.count);
 }
 
+/// The value as one number: of stats its average. Of histograms, and of what is no number: 0
+inline int64_t number_in(const Map& map, const Entry& entry)
+{
+    switch (map.kind) {
+    case MapKind::count:
+    case MapKind::sum:
+    case MapKind::min:
+    case MapKind::max: return entry.number;
+    case MapKind::avg:
+    case MapKind::stats: return average(entry, map.type.is_signed);
+    case MapKind::integer: return entry.value.number;
+    case MapKind::hist:
+    case MapKind::lhist:
+    case MapKind::string:
+    case MapKind::probe: break;
+    }
+    return 0;
+}
+
 /// What was in the tables while threads may have gone on.
 struct Maps {
     std::vector<std::vector<Entry>> maps; ///< by Script::maps; entries by their keys, none where nothing was recorded

@@ -201,6 +201,25 @@ constexpr bool is_assigned(MapKind kind)
     return kind == MapKind::integer || kind == MapKind::string || kind == MapKind::probe;
 }
 
+/// Whether an aggregation is one number for those who read it: clauses of the tool, tseries(), profiles.
+constexpr bool is_one_number(MapKind kind)
+{
+    switch (kind) {
+    case MapKind::count:
+    case MapKind::sum:
+    case MapKind::min:
+    case MapKind::max:
+    case MapKind::avg: return true;
+    case MapKind::stats:
+    case MapKind::hist:
+    case MapKind::lhist:
+    case MapKind::integer:
+    case MapKind::string:
+    case MapKind::probe: break;
+    }
+    return false;
+}
+
 struct Map {
     std::string name; ///< with its "@"
     MapKind kind = MapKind::count;

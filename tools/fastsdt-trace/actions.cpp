@@ -134,7 +134,24 @@ std::optional<uint64_t> Actions::ask(engine::Value what)
                 return std::nullopt;
             return what == Value::uid ? of.st_uid : of.st_gid;
         }
-        default: break;
+        case Value::node: // whoever adds one decides what a sample says of it
+        case Value::child:
+        case Value::random:
+        case Value::start:
+        case Value::arg:
+        case Value::str_arg:
+        case Value::elapsed:
+        case Value::comm:
+        case Value::probe:
+        case Value::function:
+        case Value::goroutine:
+        case Value::cgroup:
+        case Value::executor:
+        case Value::depth:
+        case Value::retval:
+        case Value::stack:
+        case Value::reg:
+        case Value::symbol: break;
         }
     switch (what) {
     case Value::pid:
@@ -299,9 +316,7 @@ std::optional<Datum> Actions::value_of(size_t index, const Values& keys)
 {
     const engine::Map& map = shared_.script.maps[index];
     const auto of = [&](const engine::Entry& entry) {
-        return is_assigned(map.kind)   ? entry.value
-            : map.kind == MapKind::avg ? Datum{average(entry, map.type.is_signed), {}}
-                                       : Datum{entry.number, {}};
+        return is_assigned(map.kind) ? entry.value : Datum{number_in(map, entry), {}};
     };
     if (map.of_tool) {
         const engine::Entry* const given = processes_.given().find(index, keys);

@@ -62,13 +62,6 @@ std::string_view name(MapKind kind)
     return "";
 }
 
-// What the tool reads of it.
-bool is_one_number(MapKind kind)
-{
-    return kind == MapKind::count || kind == MapKind::sum || kind == MapKind::min || kind == MapKind::max
-        || kind == MapKind::avg;
-}
-
 std::string_view name(const Map& map)
 {
     return is_assigned(map.kind) ? name(map.type) : name(map.kind);

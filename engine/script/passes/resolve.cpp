@@ -269,7 +269,7 @@ private:
         if (series.count <= 0 || series.count > most_intervals)
             fail(given[2].where, fmt::format("1 to {} intervals are kept", most_intervals));
         const AggregationWord* const by = given.size() == 4 ? aggregation_of(given[3].text) : nullptr;
-        if (given.size() == 4 && (!by || by->arguments != 1 || by->kind == MapKind::hist || by->kind == MapKind::stats))
+        if (given.size() == 4 && (!by || by->arguments != 1 || !is_one_number(by->kind)))
             fail(given[3].where, "an interval's values are aggregated by avg, max, min or sum");
         Statement made = statement(by ? Statement::Kind::update : Statement::Kind::assign, where);
         made.map = map_of(map, map_where);
