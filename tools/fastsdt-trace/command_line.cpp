@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <memory>
 
 namespace fastsdt::trace_tool {
@@ -237,6 +238,23 @@ void add_targets(CLI::App& app, Options& options, Given& given)
     select("--user", given.users, "To all that run as this user", "USER");
 }
 
+// "64K" becomes "65536". @return  what is wrong with it; empty: nothing
+std::string buffer_size(std::string& text)
+{
+    constexpr uint64_t least = uint64_t(4) << 10, most = uint64_t(1) << 30;
+    std::string number = text;
+    uint64_t size = 0;
+    try {
+        if (CLI::AsSizeValue(false)(number).empty())
+            std::from_chars(number.data(), number.data() + number.size(), size);
+    } catch (const CLI::Error&) { // an unknown unit
+    }
+    if (size < least || size > most)
+        return fmt::format("\"{}\" is no size from 4K to 1G", text);
+    text = number;
+    return {};
+}
+
 // How hits are seen.
 void add_ways(CLI::App& app, Options& options, Given& given)
 {
@@ -286,8 +304,7 @@ void add_ways(CLI::App& app, Options& options, Given& given)
            "Buffer of each thread that prints, for what it prints between two looks of the tool; more is lost. 64K by "
            "default, 1M with --flight, 4M for record and functions")
         ->type_name("SIZE")
-        ->transform(CLI::AsSizeValue(false).description(""))
-        ->check(CLI::Range(uint64_t(4) << 10, uint64_t(1) << 30).description(""));
+        ->transform(CLI::Validator(buffer_size, ""));
     app.add_flag("--flight", options.flight,
                  "Keep the newest events of each thread, as many as its buffer takes, and print them when the script "
                  "says dump(), at SIGUSR1, and at the end, also when the program crashes");
