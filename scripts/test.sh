@@ -33,9 +33,9 @@ if [ -n "$quick" ]; then
     set -- -R "^($(IFS='|' && echo "${selected[*]//./\\.}"))\$"
 fi
 cmake --build --preset default ${targets:+--target "${targets[@]}"}
-log=build/default/ctest.log
+log=build/default/ctest.log # one test more than there are processors: many wait for processes, guests and disks
 status=0
-ctest --preset default -j "$(nproc)" "$@" 2>&1 | tee "$log" || status=$?
+ctest --preset default -j $(($(nproc) + 1)) "$@" 2>&1 | tee "$log" || status=$?
 printf '\nThe longest tests, in seconds:\n'
 sed -nE 's/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: ([^ ]+) .* ([0-9.]+) sec.*/\2 \1/p' "$log" | sort -rn | sed -n 1,20p | xargs printf '  %8s  %s\n'
 tests/scripts/report.sh build/default/Testing/Temporary/LastTest.log "$log" >build/default/skips.txt
