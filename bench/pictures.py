@@ -169,27 +169,37 @@ def kernels(document, folder):
 
 
 def trace(rows, folder, idle_of):
-    """What one event costs, by tool; those of one thread."""
-    shown = (("count", "a probe, counted", EMULATED), ("two integers into a snapshot's buffer", "a probe, two integers written", OPTIMIZED),
-             ("latency between two probes", "two probes and the time between, as a histogram", "#8957e5"),
-             ("count of entries and of exits", "a function's entry and exit, counted", STEPPED), ("entries and exits, a handler that counts", "", STEPPED),
-             ("entries and exits, to a file", "a function's entry and exit, written", REFUSED))
+    """What one event costs, a picture for each job: ours in colour. All rows of a job are of one part of the run, beside each other; one thread.
+
+    @param rows  by part
+    """
+    jobs = (("a probe, counted", "trace", ("count",)),
+            ("a probe, two integers written", "events",
+             ("two integers, to a file", "two integers into a snapshot's buffer", "printf of two integers")),
+            ("the time between two probes, as a histogram", "trace", ("latency between two probes",)),
+            ("a function's entry and exit, counted", "trace", ("count of entries and of exits", "entries and exits, a handler that counts")),
+            ("a function's entry and exit, written", "events", ("entries and exits, to a file",)))
     bars = []
-    for action, what, tint in shown:
-        for row in rows:
-            if row["what"] == "hit" and row["threads"] == 1 and row["action"] == action:
-                bars.append((f"{row['tool']}", what, tint, min(row["ns"]) - min(idle_of(row)["ns"])))
-    figure, axes = plot.subplots(figsize=(8, 0.3 * len(bars) + 1.4))
-    for y, (_, _, tint, ns) in enumerate(bars):
-        axes.barh(y, ns, color=tint)
-        axes.text(ns, y, f" {ns:,.1f}" if ns < 100 else f" {ns:,.0f}", va="center")
-    axes.set(xscale="log", xlim=(0.5, 6000), xlabel="processor nanoseconds, one thread, logarithmic")
-    axes.set_yticks(range(len(bars)), [tool for tool, *_ in bars])
-    axes.invert_yaxis()
-    legend = [matplotlib.patches.Patch(color=tint, label=what) for _, what, tint in shown if what]
-    figure.legend(handles=legend, loc="lower center", ncol=2, fontsize=8, bbox_to_anchor=(0.5, 0))
-    figure.tight_layout(rect=(0, 0.16, 1, 1))
-    save(figure, folder, "trace", layout=False)
+    for _, part, actions in jobs:
+        least = {}
+        for row in rows.get(part, ()):
+            if row["what"] == "hit" and row["threads"] == 1 and row["action"] in actions:
+                ns = min(row["ns"]) - min(idle_of(rows[part], row)[0]["ns"])
+                tool = row["tool"].split()[0] if row["tool"].startswith("fastsdt") else row["tool"]
+                least[tool] = min(ns, least.get(tool, ns))
+        bars.append(sorted(least.items(), key=lambda bar: bar[1]))
+    figure, all_axes = plot.subplots(len(jobs), 1, sharex=True, figsize=(8, 0.3 * sum(map(len, bars)) + 0.45 * len(jobs) + 0.6),
+                                     gridspec_kw={"height_ratios": [len(job) for job in bars]})
+    for axes, (what, _, _), job in zip(all_axes, jobs, bars):
+        for y, (tool, ns) in enumerate(job):
+            axes.barh(y, ns, color=OPTIMIZED if tool.startswith("fastsdt") else GREY)
+            axes.text(ns, y, f" {ns:,.1f}" if ns < 100 else f" {ns:,.0f}", va="center")
+        axes.set(xscale="log", xlim=(0.5, 40000), ylim=(len(job) - 0.4, -0.6))
+        axes.set_title(what, loc="left", fontsize=10)
+        axes.set_yticks(range(len(job)), [tool for tool, _ in job])
+        axes.tick_params(which="both", length=0)
+    all_axes[-1].set_xlabel("processor nanoseconds, one thread, logarithmic")
+    save(figure, folder, "trace")
 
 
 def draw(results, folder, idle_of):
@@ -198,5 +208,5 @@ def draw(results, folder, idle_of):
         if rows.get(part):
             picture(rows[part], folder)
     if rows.get("trace"):
-        trace(rows["trace"], folder, lambda row: idle_of(rows["trace"], row)[0])
+        trace(rows, folder, idle_of)
     kernels(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "docs/kernels.md"), folder)

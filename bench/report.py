@@ -434,7 +434,7 @@ def record(results):
         return [f"## {title}", "", f"`{results['command']} --only {part}`, {parts[part]['date']}, commit {parts[part]['commit']}{other}.", "", *shown, *lines]
 
     lines = ["# Performance: all tables", "",
-             "The record of one run of `scripts/bench.sh`, written by `bench/report.py` from [performance.json](performance.json).",
+             "What was measured, with what, and how much do runs differ? This is one run of `scripts/bench.sh`, written by `bench/report.py` from [performance.json](performance.json).",
              "[performance.md](../performance.md) has the answers. Only the published figures of others are not from this run.", "",
              *machine_of(results),
              "Things that are compared run in turn, round by round. Each section says which value of the rounds it shows; the spread is that of the middle half of the",
