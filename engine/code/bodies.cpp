@@ -5,8 +5,25 @@
 #include "code/compiler.h"
 
 #include <algorithm>
+#include <map>
 
 namespace fastsdt::engine {
+
+struct Compiler::Kinship {
+    std::vector<size_t> clauses;
+    Probe::Kind kind{};
+    std::string arguments;
+    std::vector<std::string> argument_names;
+    bool inside = false, moves = false, go = false;
+    uint32_t goroutine = 0, go_thread = 0;
+    ThreadBy thread_by{};
+    int result = -1;
+    uint64_t stack_bytes = 0, load_bias = 0;
+    size_t module = 0;
+    size_t probe = 0; ///< where the number is the function's, and the clauses want both
+    auto operator<=>(const Kinship&) const = default;
+};
+
 Compiler::OfSite Compiler::of_site(const ir::Program& program)
 {
     OfSite of;
@@ -70,43 +87,52 @@ void Compiler::make_bodies(std::span<const Site> sites, Code& code)
 {
     std::map<Kinship, std::vector<const Site*>> families;
     for (const Site& site : sites)
-        if (const auto kin = kinship(site))
-            families[*kin].push_back(&site);
+        if (auto kin = kinship(site))
+            families[std::move(*kin)].push_back(&site);
     in_body_ = true;
     another_follows_ = false;
     for (const auto& [kin, family] : families) {
         if (family.size() < environment_.many_sites)
             continue;
-        const size_t size = code_.size(), labels = code_.labels();
-        try {
-            begin_site(*family.front());
-            const Label at = label();
-            begin_routine(at);
-            const uint64_t start = code_.here();
-            whole_body(*family.front());
-            bodies_[kin].at = at;
-            code.bodies.push_back(start);
-        } catch (const Refusal& refusal) {
-            code_.rewind(size, labels);
-            bodies_[kin].refused = refusal.state;
-        }
+        const Body body = make_body(*family.front(), code);
+        for (const Site* const site : family)
+            bodies_[site] = body;
     }
     in_body_ = false;
     code.bodies_end = code_.here();
 }
 
-const Compiler::Body* Compiler::body_of(const Site& site) const
+Compiler::Body Compiler::make_body(const Site& site, Code& code)
 {
-    if (bodies_.empty())
-        return nullptr;
-    const auto kin = kinship(site);
-    const auto found = kin ? bodies_.find(*kin) : bodies_.end();
-    return found != bodies_.end() ? &found->second : nullptr;
+    const size_t size = code_.size(), labels = code_.labels();
+    try {
+        begin_site(site);
+        const Label at = label();
+        begin_routine(at);
+        const uint64_t start = code_.here();
+        whole_body(site);
+        code.bodies.push_back(start);
+        return at;
+    } catch (const Refusal& refusal) {
+        code_.rewind(size, labels);
+        return refusal.state;
+    }
 }
 
-int64_t Compiler::handed_number(const Site& site) const
+int64_t Compiler::site_number() const
 {
-    return int64_t(number_is_of_function() ? site.function : site.probe);
+    return int64_t(number_is_of_function() ? site_->function : site_->probe);
+}
+
+bool Compiler::call_shared()
+{
+    const auto body = bodies_.find(site_);
+    if (body == bodies_.end())
+        return false;
+    if (const auto* const refused = std::get_if<SiteState>(&body->second))
+        throw Refusal(*refused);
+    call_body(std::get<Label>(body->second), site_number());
+    return true;
 }
 
 } // namespace fastsdt::engine

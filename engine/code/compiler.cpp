@@ -108,15 +108,10 @@ void Compiler::stub(std::span<const Site* const> sites, size_t& number)
             move_code(site.patch + moved, std::span(site.moved.bytes).subspan(moved, site.moved.at - moved));
             moved = site.moved.at;
         }
-        if (const Body* const shared = body_of(site)) {
-            if (shared->refused)
-                throw Refusal(*shared->refused);
-            call_body(shared->at, handed_number(site));
-            if (!another_follows_)
-                leave();
-        } else {
+        if (!call_shared())
             whole_body(site);
-        }
+        else if (!another_follows_)
+            leave();
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The stub compiler, inside: the part that all architectures share. It says in which order a stub does things:
-// compiler.cpp has the stub and its clauses, bodies.cpp those that many sites share; slots.cpp, entries.cpp, routines.cpp, reads.cpp and stacks.cpp what stubs call; operations.cpp and
-// updates.cpp a program's operations (ir/ir.h) by its plan. The virtual functions emit the instructions; code/x86/compiler.h and
+// compiler.cpp has the stub and its clauses, bodies.cpp those that many sites share; slots.cpp, entries.cpp, routines.cpp, reads.cpp and
+// stacks.cpp what stubs call; operations.cpp and updates.cpp a program's operations (ir/ir.h) by its plan. The virtual functions emit the instructions; code/x86/compiler.h and
 // code/arm64/compiler.h declare the classes that implement them.
 //
 // Frame, from the stack pointer up:
@@ -18,9 +18,10 @@
 #include "ir/ir.h"
 
 #include <functional>
-#include <map>
 #include <optional>
 #include <stdexcept>
+#include <unordered_map>
+#include <variant>
 #include <vector>
 
 namespace fastsdt::engine {
@@ -131,34 +132,19 @@ protected:
     // ---- bodies.cpp
     /// What a clause asks of the site that it runs at.
     struct OfSite {
-        bool shared = true; ///< nothing but what Kinship has
+        bool shared = true; ///< nothing but what the site's kin has too
         bool probe = false, function = false, argument = false;
     };
     static OfSite of_site(const ir::Program& program);
-    /// Sites that are alike in this have the same clauses in the same bytes, but for a number.
-    struct Kinship {
-        std::vector<size_t> clauses;
-        Probe::Kind kind{};
-        std::string arguments;
-        std::vector<std::string> argument_names;
-        bool inside = false, moves = false, go = false;
-        uint32_t goroutine = 0, go_thread = 0;
-        ThreadBy thread_by{};
-        int result = -1;
-        uint64_t stack_bytes = 0, load_bias = 0;
-        size_t module = 0;
-        size_t probe = 0; ///< where the number is the function's, and the clauses want both
-        auto operator<=>(const Kinship&) const = default;
-    };
-    struct Body {
-        Label at = 0;
-        std::optional<SiteState> refused;
-    };
+    struct Kinship; ///< sites that are alike in it have the same clauses in the same bytes, but for a number
+    using Body = std::variant<Label, SiteState>; ///< or why there is none
     std::optional<Kinship> kinship(const Site& site) const;
     void make_bodies(std::span<const Site> sites, Code& code);
-    const Body* body_of(const Site& site) const;
-    int64_t handed_number(const Site& site) const;
-    bool number_is_of_function() const; ///< of the site that is at work; else it is the probe's
+    Body make_body(const Site& site, Code& code);
+    // Of the site that is at work:
+    bool number_is_of_function() const; ///< else it is the probe's
+    int64_t site_number() const;        ///< that number
+    bool call_shared();                 ///< false: the site has a copy of its own
 
     // ---- compiler.cpp
     void stub(std::span<const Site* const> sites, size_t& number);
@@ -364,10 +350,10 @@ protected:
     std::vector<Plan> plans_; // by Site::clauses
     Registers saved_ = 0;     // which registers of the program are in the frame
     bool keep_flags_ = true;
-    bool another_follows_ = false; // another site's clauses, in the same stub
-    bool in_body_ = false;         // what is made is called by many stubs
-    std::map<Kinship, Body> bodies_;
-    std::vector<OfSite> of_site_; // by Script::clauses
+    bool another_follows_ = false;                 // another site's clauses, in the same stub
+    bool in_body_ = false;                         // what is made is called by many stubs
+    std::unordered_map<const Site*, Body> bodies_; // of those that share one
+    std::vector<OfSite> of_site_;                  // by Script::clauses
     bool calls_functions() const { return calls_; }
     bool calls_ = false;
     size_t plan_words_ = 0; // of the frame
