@@ -134,9 +134,9 @@ public:
         for (const Entry& entry : entries) {
             std::vector<int64_t>& values = samples_[sample_of(map, entry, labels)];
             values.resize(std::max(values.size(), types_.size()));
-            values[type] += number_in(map, entry);
+            values[type] += one_number(map, entry);
             if (period)
-                values[type + 1] += number_in(map, entry) * period;
+                values[type + 1] += one_number(map, entry) * period;
         }
     }
 

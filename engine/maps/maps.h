@@ -55,7 +55,7 @@ inline int64_t average(const Entry& entry, bool is_signed)
 }
 
 /// The value as one number: of stats its average. Of histograms, and of what is no number: 0
-inline int64_t number_in(const Map& map, const Entry& entry)
+inline int64_t one_number(const Map& map, const Entry& entry)
 {
     switch (map.kind) {
     case MapKind::count:

@@ -121,52 +121,29 @@ std::optional<std::string> Actions::name(engine::Value what)
 std::optional<uint64_t> Actions::ask(engine::Value what)
 {
     using engine::Value;
-    if (sample_)
-        switch (what) { // what it says otherwise than the tool
-        case Value::pid: return sample_->pid;
-        case Value::tid: return sample_->tid;
-        case Value::cpu: return sample_->cpu;
-        case Value::nsecs: return sample_->time;
-        case Value::uid:
-        case Value::gid: {
-            struct stat of{};
-            if (stat(fmt::format("/proc/{}/task/{}", sample_->pid, sample_->tid).c_str(), &of) < 0)
-                return std::nullopt;
-            return what == Value::uid ? of.st_uid : of.st_gid;
-        }
-        case Value::node: // whoever adds one decides what a sample says of it
-        case Value::child:
-        case Value::random:
-        case Value::start:
-        case Value::arg:
-        case Value::str_arg:
-        case Value::elapsed:
-        case Value::comm:
-        case Value::probe:
-        case Value::function:
-        case Value::goroutine:
-        case Value::cgroup:
-        case Value::executor:
-        case Value::depth:
-        case Value::retval:
-        case Value::stack:
-        case Value::reg:
-        case Value::symbol: break;
-        }
-    switch (what) {
-    case Value::pid:
-    case Value::tid: return getpid();
-    case Value::uid: return getuid();
-    case Value::gid: return getgid();
+    switch (what) { // a sample says what the tool would say of itself
+    case Value::pid: return sample_ ? sample_->pid : getpid();
+    case Value::tid: return sample_ ? sample_->tid : getpid();
+    case Value::uid:
+    case Value::gid: {
+        if (!sample_)
+            return what == Value::uid ? getuid() : getgid();
+        struct stat of{};
+        if (stat(fmt::format("/proc/{}/task/{}", sample_->pid, sample_->tid).c_str(), &of) < 0)
+            return std::nullopt;
+        return what == Value::uid ? of.st_uid : of.st_gid;
+    }
     case Value::cpu:
     case Value::node: {
+        if (sample_ && what == Value::cpu)
+            return sample_->cpu;
         unsigned cpu = 0, node = 0;
         getcpu(&cpu, &node);
         return what == Value::cpu ? cpu : node;
     }
     case Value::child: return processes_.empty() ? 0 : processes_.first().pid();
     case Value::random: return random_();
-    case Value::nsecs: return engine::boot_time();
+    case Value::nsecs: return sample_ ? sample_->time : engine::boot_time();
     case Value::start: return shared_.start_ns;
     case Value::arg:
     case Value::str_arg:
@@ -316,7 +293,7 @@ std::optional<Datum> Actions::value_of(size_t index, const Values& keys)
 {
     const engine::Map& map = shared_.script.maps[index];
     const auto of = [&](const engine::Entry& entry) {
-        return is_assigned(map.kind) ? entry.value : Datum{number_in(map, entry), {}};
+        return is_assigned(map.kind) ? entry.value : Datum{one_number(map, entry), {}};
     };
     if (map.of_tool) {
         const engine::Entry* const given = processes_.given().find(index, keys);

@@ -183,7 +183,7 @@ void Output::series(const Map& map, const std::vector<Entry>& entries)
         if (!is_assigned(map.kind) && entry.count == 0) // after zero()
             continue;
         const int64_t interval = entry.keys.back().number;
-        of[interval] = number_in(map, entry);
+        of[interval] = one_number(map, entry);
         last = std::max(last, interval);
     }
     std::vector<Series> all;
@@ -209,7 +209,7 @@ std::string Output::value_of(const Map& map, const Entry& entry, uint32_t div) c
     case MapKind::probe: return text_of(map.type, entry.value, *probes_, is_newer_ ? Style::newer : Style::value);
     default: break;
     }
-    const int64_t value = number_in(map, entry);
+    const int64_t value = one_number(map, entry);
     const int64_t divided = map.type.is_signed ? value / int64_t(div) : int64_t(static_cast<uint64_t>(value) / div);
     return integer_text(map.kind == MapKind::integer ? named(map.type.shape, has_forms()) : nullptr, divided,
                         map.type.is_signed);
