@@ -4,7 +4,6 @@
 #include "handles.h"
 #include "pprof.h"
 
-#include <stdexcept>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include <mutex>
 #include <numeric>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 

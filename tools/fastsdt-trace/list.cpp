@@ -285,8 +285,8 @@ std::string meant_by(const std::string& search, const Found& found)
     const std::string kind = search.substr(0, search.find(':'));
     const std::string wanted = search.substr(behind + 1);
     const size_t colon = kind == "usdt" ? wanted.find(':') : wanted.npos;
-    NearestPattern nearest(colon == wanted.npos || !wanted.ends_with(":*") ? wanted : wanted.substr(0, colon));
     const bool providers = colon != wanted.npos && wanted.ends_with(":*");
+    NearestPattern nearest(providers ? wanted.substr(0, colon) : wanted);
     for (const auto& [probe, arguments] : found) {
         const size_t own_kind = probe.find(':'), own_file = probe.find(':', own_kind + 1);
         if (own_file == probe.npos || fnmatch(kind.c_str(), probe.substr(0, own_kind).c_str(), 0) != 0)

@@ -68,11 +68,7 @@ private:
     }
     void instant(size_t number, uint64_t ns, const Values& values) override
     {
-        if (open_.empty()) {
-            begin(number, ns, values);
-            return end(ns);
-        }
-        if (++open_.back().moments > most_moments) {
+        if (open_.empty() || ++open_.back().moments > most_moments) {
             begin(number, ns, values);
             return end(ns);
         }

@@ -33,20 +33,22 @@ void Calls::event(size_t number, uint64_t ns, const Values& values)
     last_ = ns;
 }
 
-void Calls::gap()
+void Calls::end_all(uint64_t& counted)
 {
     stack_.end(last_, [&](const CallStack::Call&, uint64_t end_of_call, bool) {
         end(end_of_call);
-        ++gaps_.interrupted;
+        ++counted;
     });
+}
+
+void Calls::gap()
+{
+    end_all(gaps_.interrupted);
 }
 
 void Calls::end_of_thread()
 {
-    stack_.end(last_, [&](const CallStack::Call&, uint64_t end_of_call, bool) {
-        end(end_of_call);
-        ++gaps_.unfinished;
-    });
+    end_all(gaps_.unfinished);
 }
 
 CallGaps Calls::finish()

@@ -57,6 +57,8 @@ protected:
     const Recorded& recorded_;
 
 private:
+    void end_all(uint64_t& counted); ///< calls that are open
+
     CallStack stack_;
     uint64_t last_ = 0;
     CallGaps gaps_;
