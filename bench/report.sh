@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # What a page of `fastsdt-trace report` takes: `bench/report.sh [--record]`, after a build of fastsdt-trace (build/default). The page of a
-# trace with one event, of one with a million (and files of its other formats), and of Redis under redis-benchmark for a second, all of whose functions are recorded.
+# trace with one event, of one with a million (and files of its other formats), and of Redis under redis-benchmark for a second, all of whose
+# functions are recorded.
 # --record draws the last one: docs/recorded/report.png, by chromium. Figures of docs/timelines.md are from here.
 set -euo pipefail
-[ $# = 0 ] || [ "$*" = --record ] || { sed -n '3,5s/^# //p' "$0" >&2; exit 2; }
+[ $# = 0 ] || [ "$*" = --record ] || { sed -n '3,6s/^# //p' "$0" >&2; exit 2; }
 cd "$(dirname "$0")/.."
 top=$PWD
 PATH=$top/build/default/bin:$PATH

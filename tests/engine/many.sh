@@ -9,7 +9,10 @@ user_folder
 sites=2500
 {
     printf '#include <fastsdt.h>\n#include <stdio.h>\nstatic volatile int sum;\n'
-    for ((i = 0; i < sites; ++i)); do printf 'static void f%d(void) { FASTSDT(many, hit, %d); }\nstatic int g%d(int a) { return a / %d + a; }\n' $i $i $i $((i + 3)); done
+    for ((i = 0; i < sites; ++i)); do
+        printf 'static void f%d(void) { FASTSDT(many, hit, %d); }\n' $i $i
+        printf 'static int g%d(int a) { return a / %d + a; }\n' $i $((i + 3))
+    done
     printf 'int main(void) /* passes all sites for each line */\n{\nfor (char line[8]; fgets(line, sizeof line, stdin);) {\n'
     for ((i = 0; i < sites; ++i)); do printf 'f%d(); sum += g%d(%d + sum);\n' $i $i $i; done
     printf 'puts("passed"); fflush(stdout); }\nreturn 0;\n}\n'
