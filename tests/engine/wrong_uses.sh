@@ -60,6 +60,9 @@ plain 2 'was there no such process?' functions -p
 plain 2 'process 4194305: there is no such process' -p 4194305 -e "$order"
 plain 2 '--pid cannot be combined with --exe' -p $$ --exe ./app -e "$order"
 plain 2 '--exe ./absent: No such file or directory' --exe ./absent -e "$order"
+printf '#!/bin/sh\n' >starts_app
+plain 2 '--exe ./starts_app is a script, which its interpreter runs: name its process with --pid, or with --comm starts_app' --exe ./starts_app -e "$order"
+plain 2 '--exe . is no regular file' --exe . functions
 cp "$(command -v sleep)" sleeper_here
 ./sleeper_here 1000 & here=$!
 until [ "/proc/$here/exe" -ef sleeper_here ]; do kill -0 "$here"; done

@@ -499,6 +499,23 @@ ScriptFile read_script(const std::string& file)
     return {file, std::move(text)};
 }
 
+namespace {
+
+// A file that no process would have mapped: its --exe would wait for ever.
+void refuse_unmappable(const std::string& file, const std::string& path)
+{
+    if (!std::filesystem::is_regular_file(path)) // reading it might block
+        throw Unusable(fmt::format("--exe {} is no regular file, as a program is", file));
+    char begin[2] = {};
+    std::ifstream(path, std::ios::binary).read(begin, sizeof begin);
+    if (std::string_view(begin, sizeof begin) == "#!")
+        throw Unusable(fmt::format("--exe {} is a script, which its interpreter runs: name its process with --pid, or "
+                                   "with --comm {}",
+                                   file, std::filesystem::path(file).filename().string()));
+}
+
+} // namespace
+
 // As processes have them: the file's full path, a name's first 15 bytes (TASK_COMM_LEN, include/linux/sched.h), a cgroup's path below the
 // file system.
 void complete_selection(Selection& selection, const std::vector<std::string>& users)
@@ -509,6 +526,7 @@ void complete_selection(Selection& selection, const std::vector<std::string>& us
         const std::string path = std::filesystem::canonical(found.empty() ? file : found, error);
         if (error)
             throw Unusable(fmt::format("--exe {}: {}", file, error.message()));
+        refuse_unmappable(file, path);
         file = path;
     }
     constexpr size_t most_of_name = 15;
