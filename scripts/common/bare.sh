@@ -16,8 +16,11 @@ work=$(mktemp -d "${TMPDIR:-/var/tmp}/fastsdt-bare.XXXXXX")
 root=$work/disk/root
 . "$here/archive.sh"
 own_debs "${FASTSDT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/fastsdt}" "$suite"
+free_mib() { df -m --output=avail "$work" | tail -n 1 | tr -d ' '; }
 clean() {
     [ -z "${FASTSDT_KEEP_ROOT:-}" ] || { echo "bare.sh: the root is $root" >&2; return; }
+    # The file does not shrink: it has the most that there was. What fails for want of disk does not always say so.
+    [ ! -e "$work/image" ] || echo "bare.sh: the root took $(du -m "$work/image" | cut -f1) MiB of the disk, which has $(free_mib) MiB left"
     umount -R -l "$work/disk" 2>/dev/null || true
     rm -rf --one-file-system "$work"
 }
@@ -34,7 +37,7 @@ started=$SECONDS
 FASTSDT_DEBS=$debs "$here/make-root.sh" "$suite" "$root" || exit 125
 tree=/root/fastsdt
 git clone -q --no-hardlinks "file://$(git -C "$here" rev-parse --show-toplevel)" "$root$tree"
-echo "bare.sh: a minimal root of $suite in $((SECONDS - started)) s"
+echo "bare.sh: a minimal root of $suite in $((SECONDS - started)) s; $(free_mib) MiB of disk for it"
 mkdir -p "$root/var/cache/apt/archives"
 # A mount point of its own, as / is on a machine: unshare --mount works inside.
 mount --bind "$root" "$root" && mount -t proc proc "$root/proc" && mount --rbind /sys "$root/sys" && mount --rbind /dev "$root/dev" &&
