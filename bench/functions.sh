@@ -66,6 +66,7 @@ tracer() {
     names+=("$1")
 }
 tracer counted 'uprobe:FILE:f* { @ = count(); }'
+tracer rejected 'uprobe:FILE:f* /arg0 == 0x123456789/ { @ = count(); }' # the way to a stub and back
 tracer counted-by-function 'uprobe:FILE:f* { @[func] = count(); }'
 tracer entries-and-exits 'uprobe:FILE:f* { @[func] = count(); } uretprobe:FILE:f* { @out = count(); }'
 if command -v uftrace >/dev/null; then
@@ -93,7 +94,7 @@ for name in "${names[@]}"; do
     echo end >&"${in[$name]}" # others hold its input open
     wait "${pid[$name]}" || { echo "functions.sh: $name: $(tail -n 3 "err.$name")" >&2; exit 1; }
 done
-for name in counted counted-by-function entries-and-exits; do
+for name in counted rejected counted-by-function entries-and-exits; do
     grep -qE "^sites ([0-9]+) of \1 armed; dropped 0" "maps.$name" || { echo "functions.sh: $name: $(tail -n 1 "maps.$name")" >&2; exit 1; }
 done
 echo "| $count functions, called at random | ns a call | times |"

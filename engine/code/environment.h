@@ -68,8 +68,8 @@ struct Environment {
     /// Threads run while sites change. So if a site's eight bytes lie in two blocks of 16, its stub is placed so that
     /// the lowest byte of the jump's displacement is the fifth byte of a nop10. See process/self.cpp.
     bool threads_run = false;
-    /// So many sites that are alike share one copy of their clauses: code/bodies.cpp. bench/functions.sh: with 64 functions called at random a
-    /// copy each is faster, with 256 it is slower.
+    /// So many sites that are alike share one copy of their clauses: code/bodies.cpp. By bench/functions.sh with this changed: of 64 functions
+    /// called at random a copy each is faster, of 256 it is slower.
     size_t many_sites = 128;
     VectorState vectors;  ///< of stubs that call functions
     bool atomics = false; ///< arm64, HWCAP_ATOMICS: the processor has stadd and its like
