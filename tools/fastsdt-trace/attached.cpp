@@ -69,7 +69,8 @@ void Shared::say_what_is_missing(const std::vector<const Probe*>& probes, const 
     said_what_is_missing = true;
     bool may = kernel_may && !kernel && !summary.complete();
     for (const Probe* probe : as_written(options, probes)) {
-        say(fmt::format("nothing {} {}{}{}", matches, words_of(options, *probe), so_far, matcher.instead(*probe)));
+        say(fmt::format("nothing {} {}{}{}", matches, words_of(options, *probe), so_far,
+                        instead_of(options, *probe, matcher)));
         may =
             may || (kernel_may && !kernel && probe->kind != Probe::Kind::usdt && !options.moves); // it finds no others
     }

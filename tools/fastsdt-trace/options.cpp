@@ -9,6 +9,7 @@
 #include "bpftrace.h"
 #include "elf/elf_file.h"
 #include "formats.h"
+#include "process/match.h"
 #include "record.h"
 #include "say.h"
 #include "script/parse.h"
@@ -462,6 +463,12 @@ std::string words_of(const Options& options, const engine::Probe& probe)
                            probe.file);
     const auto found = options.words.find(probe.text);
     return found == options.words.end() ? probe.text : found->second;
+}
+
+std::string instead_of(const Options& options, const engine::Probe& probe, const engine::Matcher& matcher)
+{
+    const bool had_no_choice = options.whole_program() && probe.kind == engine::Probe::Kind::usdt;
+    return matcher.instead(probe) + (had_no_choice ? "; --functions 'PATTERN' names functions" : "");
 }
 
 std::vector<const engine::Probe*> as_written(const Options& options, const std::vector<const engine::Probe*>& probes)

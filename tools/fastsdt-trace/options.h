@@ -12,6 +12,10 @@
 #include <sys/types.h>
 #include <vector>
 
+namespace fastsdt::engine {
+class Matcher;
+}
+
 namespace fastsdt::trace_tool {
 
 /// What is said where a process is wanted and none was named.
@@ -143,6 +147,8 @@ struct Options {
 
 /// A probe as somebody wrote it: "--functions main" or "main", where a subcommand has made uprobe:*:main of that.
 std::string words_of(const Options& options, const engine::Probe& probe);
+/// What there is instead of it, and what to say then.
+std::string instead_of(const Options& options, const engine::Probe& probe, const engine::Matcher& matcher);
 /// Each of those once, where such words have made an entry and an exit.
 std::vector<const engine::Probe*> as_written(const Options& options, const std::vector<const engine::Probe*>& probes);
 

@@ -629,7 +629,8 @@ void Processes::attach(pid_t pid, When when)
         if (session->matcher().matched().empty() && !shared_.profile) {
             if (const auto missing = session->matcher().unmatched(); options_.names(pid) && !missing.empty())
                 throw Unusable(fmt::format("process {}: nothing in it matches {}: {}", pid,
-                                           words_of(options_, *missing[0]), session->matcher().instead(*missing[0])));
+                                           words_of(options_, *missing[0]),
+                                           instead_of(options_, *missing[0], session->matcher())));
             if (when != When::at_its_start)
                 return;
         }

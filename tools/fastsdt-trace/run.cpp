@@ -616,7 +616,7 @@ void refuse_unmatched(const engine::Script& script, const Session& session, cons
     const auto unmatched = session.matcher().unmatched();
     if (options.pid && session.matcher().matched().empty() && is_error(script, unmatched))
         give_up(fmt::format("process {}: nothing in it matches {}: {}", options.pid, words_of(options, *unmatched[0]),
-                            session.matcher().instead(*unmatched[0])));
+                            instead_of(options, *unmatched[0], session.matcher())));
 }
 
 // Why no process can have a probe, whatever the COMMAND loads. Empty: one may.
@@ -755,7 +755,8 @@ int run(const Options& options, const engine::Script& script)
         const Session::Preview preview = session->preview();
         print_preview(preview, session->probes(), options.json, std::cout);
         for (const Probe* probe : as_written(options, session->matcher().unmatched()))
-            say(fmt::format("nothing matches {}: {}", words_of(options, *probe), session->matcher().instead(*probe)));
+            say(fmt::format("nothing matches {}: {}", words_of(options, *probe),
+                            instead_of(options, *probe, session->matcher())));
         if (!session->no_system_calls().empty())
             say(fmt::format("no system call would read what a hit has in memory: {}", session->no_system_calls()));
         if (preview.cost.pages != 0)
