@@ -39,7 +39,7 @@ bool Compiler::is_leaf(const ir::Operation& operation) const
     switch (ask->what) {
     case Value::tid: return environment_.tid_offset.has_value();
     case Value::pid: return !environment_.follow;
-    case Value::probe:
+    case Value::probe: // and all below: the stub knows it, and it is the same in forked children
     case Value::function:
     case Value::retval:
     case Value::child:

@@ -71,12 +71,7 @@ struct Site {
     bool moves() const { return !moved.bytes.empty(); }
     /// Whether the site is none of those that the script means: a pattern of functions means those that can be armed. A program has no probe
     /// by chance.
-    bool left_out(const SiteState& state) const
-    {
-        return by_pattern && kind != Probe::Kind::usdt
-            && (state.state == State::cannot_move || state.state == State::overlaps
-                || (state.state == State::handles_faults && !(state.number & was_armed)));
-    }
+    bool left_out(const SiteState& state) const { return by_pattern && kind != Probe::Kind::usdt && is_of_code(state); }
     /// Bytes from `patch` on that become the jump.
     size_t exchanged() const { return moves() ? own_machine.moved_jump : own_machine.exchanged; }
 };

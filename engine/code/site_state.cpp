@@ -24,14 +24,31 @@ static std::string text_of_faults(uint64_t faults, bool one)
     const FaultWords fault = words_of_fault(faults);
     const char* const its = one ? "its" : "their";
     const char* const has = one ? "has" : "have";
-    if (faults & fault_division)
-        return fmt::format("{} no {}, and {} code divides, which a handler of SIGFPE would see elsewhere", has,
-                           own_machine.nop, its);
-    if (faults & was_armed)
+    if ((faults & was_armed) && !(faults & fault_division))
         return fmt::format("{} armed until the process handled {}, and {} code {}", one ? "was" : "were", fault.signals,
                            its, fault.does);
-    return fmt::format("{} no {}, and {} code {}, and the process handles {}", has, own_machine.nop, its, fault.does,
-                       fault.signals);
+    return fmt::format("{} no {}, and {} code {}", has, own_machine.nop, its,
+                       words_of_code({State::handles_faults, faults}));
+}
+
+bool is_of_code(const SiteState& state)
+{
+    return state.state == State::cannot_move || state.state == State::overlaps
+        || (state.state == State::handles_faults && !(state.number & was_armed));
+}
+
+std::string words_of_code(const SiteState& state)
+{
+    if (state.state == State::cannot_move)
+        return state.detail;
+    if (state.state == State::overlaps)
+        return "has too few bytes beside another probe";
+    if (state.state != State::handles_faults)
+        throw std::logic_error("no state of the code");
+    if (state.number & fault_division)
+        return "divides, which a handler of SIGFPE would see elsewhere";
+    const FaultWords fault = words_of_fault(state.number);
+    return fmt::format("{}, and the process handles {}", fault.does, fault.signals);
 }
 
 std::string text(const SiteState& state, size_t sites)

@@ -9,7 +9,7 @@
 
 namespace fastsdt::engine {
 
-/// FASTSDT_TRACE_SITE_* of fastsdt/trace.h has the same numbers: append at the end.
+/// FASTSDT_TRACE_SITE_* of fastsdt/trace.h has a number for each that the library may meet (api/results.cpp).
 enum class State {
     ready,               ///< it could be armed and is not
     armed,               ///< by us
@@ -89,6 +89,11 @@ inline bool is_recorded(const SiteState& state)
 
 /// What follows the number of sites in the line that sums up: "has no nop10", and "have no nop10" for two.
 std::string text(const SiteState& state, size_t sites = 1);
+
+/// Whether the code of an unmodified function is what keeps it from being armed: a pattern does not mean such functions.
+bool is_of_code(const SiteState& state);
+/// What is said of such a site behind "the code".
+std::string words_of_code(const SiteState& state);
 
 /// Thrown inside the compiler: the site gets no stub.
 struct Refusal : std::runtime_error {

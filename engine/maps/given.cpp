@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <stdexcept>
 #include <utility>
 
 namespace fastsdt::engine {
@@ -39,7 +40,14 @@ void Given::update(size_t map, const Keys& keys, int64_t value)
         if (to.count == 0 || (value < to.number) == (what.kind == MapKind::min))
             to.number = value;
         break;
-    default: to.number = static_cast<int64_t>(static_cast<uint64_t>(to.number) + number);
+    case MapKind::sum:
+    case MapKind::avg:
+    case MapKind::stats:
+    case MapKind::integer: // @ += value
+        to.number = static_cast<int64_t>(static_cast<uint64_t>(to.number) + number);
+        break;
+    case MapKind::string:
+    case MapKind::probe: throw std::logic_error("a map that takes no numbers");
     }
     ++to.count;
 }

@@ -2,6 +2,7 @@
 #include "arch/architecture.h"
 
 #include <elf.h>
+#include <iterator>
 
 namespace fastsdt {
 namespace {
@@ -23,6 +24,8 @@ constexpr Architecture unknown{
 
 constexpr const Architecture* all[] = {&arch_x86_64,  &arch_i386, &arch_arm64,     &arch_arm,  &arch_riscv,
                                        &arch_powerpc, &arch_s390, &arch_loongarch, &arch_mips, &unknown};
+static_assert(std::size(all) == static_cast<size_t>(last_arch) + 1);
+static_assert(all[std::size(all) - 1] == &unknown, "it takes every machine");
 
 } // namespace
 

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The instruction set a probed process executes.
 #pragma once
+#include <cstddef>
+#include <iterator>
 #include <string_view>
 
 namespace fastsdt {
 
 enum class Arch { unknown, x86_64, i386, arm64, arm, riscv, powerpc, s390, loongarch, mips };
+inline constexpr Arch last_arch = Arch::mips;
 
 /// Name as printed and as written in JSON.
 constexpr std::string_view name(Arch arch)
 {
     constexpr std::string_view names[] = {"unknown", "x86_64",  "i386", "arm64",     "arm",
                                           "riscv",   "powerpc", "s390", "loongarch", "mips"};
+    static_assert(std::size(names) == static_cast<size_t>(last_arch) + 1);
     return names[static_cast<unsigned>(arch)];
 }
 

@@ -16,6 +16,7 @@
 #include <iterator>
 #include <map>
 #include <sstream>
+#include <stdexcept>
 
 namespace {
 
@@ -68,8 +69,12 @@ std::vector<std::byte> bytes_of(Arch arch, const std::string& hex)
         case Arch::powerpc: return {0x08, 0x00, 0xe0, 0x7f};
         case Arch::loongarch: return {0x00, 0x00, 0x2a, 0x00};
         case Arch::s390: return {0x00, 0x01};
-        default: return {0xcc};
+        case Arch::x86_64:
+        case Arch::i386: return {0xcc};
+        case Arch::mips:
+        case Arch::unknown: break;
         }
+        throw std::invalid_argument("no breakpoint of this architecture is known");
     }();
     while (bytes.size() < 32)
         for (unsigned byte : breakpoint)

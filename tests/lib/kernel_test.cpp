@@ -2,6 +2,7 @@
 //
 // The kernel model against what the kernels were seen to do (Debian 6.1, 6.12, 7.2, and 6.18) and what their sources
 // say. Live comparisons with the running kernel stand in kernel_live_test.cpp.
+#include "arch/architecture.h"
 #include "judge/judge.h"
 
 #include <gtest/gtest.h>
@@ -287,6 +288,16 @@ TEST(I386, NeverOptimized)
               {"8d 74 26 00", {xol, xol, xol, emulate, emulate}},
               always("f3 0f 1e fb", xol),
           });
+}
+
+TEST(Architectures, SayWhatIsAlwaysAsked)
+{
+    for (unsigned i = 0; i <= static_cast<unsigned>(last_arch); ++i) {
+        const Architecture& one = architecture(static_cast<Arch>(i));
+        EXPECT_EQ(one.arch, static_cast<Arch>(i));
+        EXPECT_NE(one.is, nullptr) << name(one.arch);
+        EXPECT_NE(one.absolute_width, nullptr) << name(one.arch);
+    }
 }
 
 TEST(X86, PatchedForEndbr)

@@ -42,8 +42,7 @@ std::string Summary::why_left_out() const
     // Several states have the same words here: those are one reason.
     std::map<std::string, uint64_t> words;
     for (const auto& [sentence, reason] : reasons_to_leave_out)
-        words[reason.state.detail.empty() ? "has too few bytes beside another probe" : reason.state.detail] +=
-            reason.sites;
+        words[engine::words_of_code(reason.state)] += reason.sites;
     std::vector<std::pair<std::string, uint64_t>> order(words.begin(), words.end());
     std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
     constexpr size_t most = 5;

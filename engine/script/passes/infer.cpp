@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Types of statements, of maps and of what is put together.
 #include "script/passes/inference.h"
+#include "script/passes/signs.h"
 
 #include <fmt/format.h>
 
@@ -79,10 +80,13 @@ void Inference::settle(Statement& statement)
         return;
     }
     known_[statement.map] = true;
-    if (!assigns)
-        map.type.is_signed = holds_signed(draft_.updates[statement.number].kind, statement);
-    if (assigns)
+    if (assigns) {
         map.type = statement.value->type;
+        return;
+    }
+    // What a loop and a tuple that read the aggregation see; infer_signs() settles the sign for all else.
+    const Update& update = draft_.updates[statement.number];
+    map.type.is_signed = holds_signed(update.kind, !update.arguments.empty() && update.arguments[0].type.is_signed);
 }
 
 // for ($kv : @map)
@@ -140,14 +144,6 @@ bool Inference::depends(const Expression& e) const
 {
     return (e.kind == Kind::map && !known_[e.map]) || waits_for_map(e)
         || std::any_of(e.operands.begin(), e.operands.end(), [this](const Expression& o) { return depends(o); });
-}
-
-// What a loop and a tuple that read the aggregation see; check() settles the sign for all else.
-bool Inference::holds_signed(MapKind kind, const Statement& statement) const
-{
-    const std::vector<Expression>& arguments = draft_.updates[statement.number].arguments;
-    return kind == MapKind::min || kind == MapKind::max || kind == MapKind::avg || kind == MapKind::stats
-        || (kind == MapKind::sum && !arguments.empty() && arguments[0].type.is_signed);
 }
 
 bool Inference::waits_for_map(const Expression& e) const

@@ -34,7 +34,6 @@ private:
     static ShapePtr stored_shape(const ValueType& type, std::string_view what, Span where);
     void order_like(Expression& e, const ShapePtr& shape);
     bool depends(const Expression& e) const;
-    bool holds_signed(MapKind kind, const Statement& statement) const;
     bool waits_for_map(const Expression& e) const;
     static void spread(const Map& map, std::vector<Expression>& keys);
     static void keys(Map& map, std::vector<Expression>& keys);

@@ -26,7 +26,8 @@ bool sign(const Script& script, const Clause& clause, Expression& e)
     return e.type.is_signed;
 }
 
-// To bpftrace minima, maxima and averages are always signed, whatever the sign of the recorded values.
+} // namespace
+
 bool holds_signed(MapKind kind, bool value_signed)
 {
     switch (kind) {
@@ -36,11 +37,14 @@ bool holds_signed(MapKind kind, bool value_signed)
     case MapKind::stats: return true;
     case MapKind::sum:
     case MapKind::integer: return value_signed;
-    default: return false;
+    case MapKind::count:
+    case MapKind::hist:
+    case MapKind::lhist:
+    case MapKind::string:
+    case MapKind::probe: break;
     }
+    return false;
 }
-
-} // namespace
 
 // A map may be assigned the value of another map, and that one the value of a third: each round settles one more
 // map of such a chain. Of several assignments to a map the first in the text counts.

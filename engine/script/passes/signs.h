@@ -18,6 +18,9 @@ inline bool sets_first(const Statement& statement, const Variable& variable)
     return statement.where.start == variable.where.start;
 }
 
+/// To bpftrace minima, maxima and averages are always signed, whatever the sign of the recorded values.
+bool holds_signed(MapKind kind, bool value_signed);
+
 /// Once maps have their kinds and expressions their types.
 void infer_signs(Script& script);
 
