@@ -65,7 +65,7 @@ if whole; then tests="$tests stress place script killed" moved="$moved unmodifie
         "${launcher[@]}" -DFASTSDT_PLUGINS=OFF -DFASTSDT_MAN=OFF -DFASTSDT_BENCHMARKS=OFF -DFASTSDT_TOOLS=ON -DFASTSDT_TESTS=ON
     ninja -C build fastsdt-trace fastsdt_trace_api engine_stubs_arm64 engine_module engine_target engine_target_static \
         engine_starter engine_starter_static engine_starter_static_pie $(printf 'engine_%s_test ' $tests)
-) >log 2>&1 || fail "building for arm64: $(grep -E 'error|missing' log || tail -n 5 log)"
+) >log 2>&1 || fail "building for arm64: $(grep -E 'error: |^FAILED' log || tail -n 5 log)"
 
 rm -rf guest
 mkdir -p guest/bin guest/usr/bin guest/lib
