@@ -34,7 +34,7 @@ namespace {
 // What an ordinary user may lock for each processor, by default: kernel.perf_event_mlock_kb, less the page in front.
 constexpr size_t most_ring = size_t(512) << 10, least_ring = size_t(16) << 10;
 // A thread may stop running many times in a moment, each time with a copy of its stack. Only root may have as much, of each processor and of all.
-constexpr size_t most_waits_ring = size_t(4) << 20, most_rings = size_t(64) << 20;
+constexpr size_t most_waits_ring = size_t(16) << 20, most_rings = size_t(64) << 20;
 // What one call of take() makes of threads that wait: this process may have been stopped for a day.
 constexpr size_t most_at_once = 100'000;
 constexpr uint64_t least_period_ns = 10'000;  // the kernel's: perf_swevent_start_hrtimer()
