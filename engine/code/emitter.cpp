@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "code/emitter.h"
 
+#include <stdexcept>
 #include <utility>
 
 namespace fastsdt::engine {
@@ -32,8 +33,11 @@ void Emitter::rewind(size_t size, size_t labels)
 
 std::vector<std::byte> Emitter::finish()
 {
-    for (const Use& use : uses_)
+    for (const Use& use : uses_) {
+        if (labels_[use.label] == SIZE_MAX) // the process would execute whatever is there
+            throw std::logic_error("code jumps to a label without a place");
         displacement(use.at, start_ + labels_[use.label]);
+    }
     return std::move(bytes_);
 }
 
