@@ -58,7 +58,7 @@ plain 2 "1: several processes are -p $$,1" report -p $$ 1
 plain 2 "1: several processes are -p $$,1" latency main -p $$ 1
 plain 2 'was there no such process?' functions -p
 plain 2 "has no probes; --functions 'PATTERN' names functions" top -p $$
-plain 2 "has no probes; --functions 'PATTERN' names functions" record -p $$
+plain 2 "has no probes; --functions 'PATTERN' names functions" record -o m.json -p $$
 plain 2 'process 4194305: there is no such process' -p 4194305 -e "$order"
 plain 2 '--pid cannot be combined with --exe' -p $$ --exe ./app -e "$order"
 plain 2 '--exe ./absent: No such file or directory' --exe ./absent -e "$order"
