@@ -225,7 +225,9 @@ rm -rf trace trace.??????
 "${as_user[@]}" fastsdt-trace record -o trace -e 'usdt:./app:app:hit { printf("%d", arg0); }' -- ./app 3 0 - <&9 >out 2>err &
 tracer=$!
 until [ -s "$(echo trace.??????/metadata)" ]; do echo more >&9; kill -0 $tracer || fail "killed: $(cat err)"; done
+left=$(cat /proc/$tracer/task/*/children) # the program, which goes on
 kill -KILL $tracer
 wait $tracer 2>/dev/null || true
+kill $left
 babeltrace2 trace.?????? >text 2>errors || fail "killed: babeltrace2: $(cat errors)"
 [ "$(grep -c 'app:hit' text)" -ge 3 ] || fail "killed: $(head -3 text)"
