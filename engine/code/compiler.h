@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The stub compiler, inside: the part that all architectures share. It says in which order a stub does things:
 // compiler.cpp has the stub and its clauses, bodies.cpp those that many sites share; slots.cpp, entries.cpp, routines.cpp, reads.cpp and
-// stacks.cpp what stubs call; operations.cpp and updates.cpp a program's operations (ir/ir.h) by its plan. The virtual functions emit the instructions; code/x86/compiler.h and
-// code/arm64/compiler.h declare the classes that implement them.
+// stacks.cpp what stubs call; operations.cpp and updates.cpp a program's operations (ir/ir.h) by its plan. The virtual functions emit the
+// instructions; code/x86/compiler.h and code/arm64/compiler.h declare the classes that implement them.
 //
 // Frame, from the stack pointer up:
 //     keys | a string to be assigned, or the Hit for a function | words of the plan | what the architecture saves of the program

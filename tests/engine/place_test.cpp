@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "arming/place.h"
-#include "code/emitter.h"
 
 #include <gtest/gtest.h>
 
@@ -109,29 +108,6 @@ TEST(Place, OfArm64)
     const auto groups = group_by_reach(addresses, machine_arm64.most_code, machine_arm64);
     EXPECT_EQ(groups[0], groups[1]);
     EXPECT_NE(groups[0], groups[2]);
-}
-
-class Jumps : public Emitter {
-public:
-    Jumps() : Emitter(0x1000) {}
-    void jump(Label to)
-    {
-        append("\xe9\0\0\0", 5);
-        use(1, to);
-    }
-
-private:
-    void displacement(size_t, uint64_t) override {}
-};
-
-TEST(Emitter, AJumpHasAPlaceToGoTo)
-{
-    Jumps code;
-    const Emitter::Label routine = code.label();
-    code.jump(routine);
-    EXPECT_THROW(code.finish(), std::logic_error);
-    code.bind(routine);
-    EXPECT_EQ(code.finish().size(), 5U);
 }
 
 } // namespace

@@ -242,11 +242,9 @@ int trace(const Options& options)
             complete_script(script, options);
         if (options.engine == EngineChoice::bpftrace && !options.dry) {
             if (!script.beyond_bpftrace.empty())
-                give_up(fmt::format("bpftrace has no {}{}", script.beyond_bpftrace,
-                                    engine::unwinds(script) ? ", its ustack follows frame pointers"
-                                        : script.beyond_bpftrace.starts_with("arg")
-                                        ? ", the arguments of its probes are arg0 to arg9"
-                                        : ""));
+                give_up(fmt::format("bpftrace has no {}, {}", script.beyond_bpftrace,
+                                    engine::unwinds(script) ? "its ustack follows frame pointers"
+                                                            : "the arguments of its probes are arg0 to arg9"));
             run_bpftrace(options);
         }
         return run(options, script);

@@ -467,8 +467,8 @@ std::string words_of(const Options& options, const engine::Probe& probe)
 
 std::string instead_of(const Options& options, const engine::Probe& probe, const engine::Matcher& matcher)
 {
-    const bool had_no_choice = options.whole_program() && probe.kind == engine::Probe::Kind::usdt;
-    return matcher.instead(probe) + (had_no_choice ? "; --functions 'PATTERN' names functions" : "");
+    const bool all_probes = options.whole_program() && probe.kind == engine::Probe::Kind::usdt;
+    return matcher.instead(probe) + (all_probes ? "; --functions 'PATTERN' names functions" : "");
 }
 
 std::vector<const engine::Probe*> as_written(const Options& options, const std::vector<const engine::Probe*>& probes)
