@@ -3,6 +3,7 @@
 #include "script/grammar.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 
 namespace fastsdt::engine {
