@@ -69,7 +69,7 @@ protected:
 TEST_F(Life, NothingIsLeftBehind)
 {
     const size_t before = descriptors();
-    for (int i = 0; i < 20; ++i) {
+    for (int i = 0; i < rounds(20); ++i) {
         arm();
         EXPECT_EQ(program.passes("run 1 40").wrong, 0);
         EXPECT_EQ(all_hits(*target, 4), 40u);
@@ -83,7 +83,7 @@ TEST_F(Life, NothingIsLeftBehind)
 TEST_F(Life, SleepsAreNotCutShort)
 {
     EXPECT_EQ(program.ask("sleep"), "sleeping");
-    for (int i = 0; i < 20; ++i) {
+    for (int i = 0; i < rounds(20); ++i) {
         arm();
         arming->disarm();
     }
@@ -128,7 +128,7 @@ TEST_F(Life, VectorsAreKept)
 {
     if (program.ask("vectors") == "none")
         GTEST_SKIP() << "no registers that a system call changes";
-    for (int i = 0; i < 10; ++i) {
+    for (int i = 0; i < rounds(10); ++i) {
         arm();
         arming->disarm();
     }
@@ -373,7 +373,7 @@ TEST_F(Life, SemaphoreIsCountedOnceForAJumpThatWasLost)
 TEST_F(Life, ThreadsComeAndGo)
 {
     long passed = 0, wrong = 0;
-    for (int i = 0; i < 10; ++i) {
+    for (int i = 0; i < rounds(10); ++i) {
         program.say("run 40 10");
         arm();
         arming->disarm();
@@ -383,7 +383,7 @@ TEST_F(Life, ThreadsComeAndGo)
         wrong += w;
         untouched();
     }
-    EXPECT_EQ(passed, 4000);
+    EXPECT_EQ(passed, rounds(10) * 400);
     EXPECT_EQ(wrong, 0);
 }
 

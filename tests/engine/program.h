@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <functional>
@@ -28,6 +29,13 @@ inline std::string beside_us(const std::string& name)
     const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
     std::string self(path, length > 0 ? static_cast<size_t>(length) : 0);
     return self.substr(0, self.rfind('/') + 1) + name;
+}
+
+/// How often a test repeats what it does: `usual`, or less: arming takes milliseconds, and seconds in an emulated guest.
+inline int rounds(int usual)
+{
+    const char* const most = std::getenv("FASTSDT_ROUNDS");
+    return most ? std::min(std::atoi(most), usual) : usual;
 }
 
 class Program {
