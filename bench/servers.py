@@ -133,7 +133,6 @@ def measured(name, make):
     print(f"| {name} | {sites} | {hits:.0f} | {untraced / 1000:.2f} us | {counted / 1000:.2f} us | {times:.2f} | {of_hit:.1f} |", flush=True)
 
 
-
 running = []
 KNOWN = {"redis": (redis, "redis-server"), "haproxy": (haproxy, "haproxy", "wrk"), "mariadb": (mariadb, "mariadbd")}
 os.environ["PATH"] += ":/usr/sbin"

@@ -628,8 +628,9 @@ bool Tracees::look_at(Task& task)
 
 bool Tracees::wait(Task& task, Deadline deadline)
 {
+    constexpr unsigned soon = 80; // rounds: some 5 ms
     for (unsigned round = 0; !poll(task); ++round) {
-        if (Clock::now() > deadline || (heeds_signals_ && round > 80 && asked_to_end()))
+        if (Clock::now() > deadline || (heeds_signals_ && round > soon && asked_to_end()))
             return false;
         pause_briefly(round);
     }

@@ -97,7 +97,7 @@ guest_boot() {
     local arch=$1 kernel=$2 initramfs=$3 seconds=$4
     # Expedited RCU: every attach waits for a grace period.
     local append="quiet panic=-1 rcupdate.rcu_expedited=1 mitigations=off"
-    local -a machine
+    local -a machine first=()
     case $arch in
     # no_timer_check: on a busy machine the timer is late, and the kernel gives up ("IO-APIC + timer doesn't work").
     amd64) machine=(-cpu max,-cx16 -append "console=ttyS0 no_timer_check $append") ;;
@@ -110,7 +110,8 @@ guest_boot() {
     esac
     [ "$arch" != loong64 ] || local -x QEMU_MODULE_DIR=$loong64/none # not those of the machine's own QEMU
     [ "${FASTSDT_GUEST_CLOCK:-}" != instructions ] || machine+=(-icount "shift=0,sleep=off")
-    nice -n "$([ "$(id -u)" = 0 ] && echo -5 || echo 0)" flock "${FASTSDT_QEMU_LOCK:-/tmp/qemu.lock}" timeout "$seconds" "$(guest_qemu "$arch")" -accel tcg -m 1024 \
+    [ "$(id -u)" != 0 ] || first=(nice -n -5)
+    "${first[@]}" flock "${FASTSDT_QEMU_LOCK:-/tmp/qemu.lock}" timeout "$seconds" "$(guest_qemu "$arch")" -accel tcg -m 1024 \
         "${machine[@]}" -smp 1 -nographic -no-reboot -net none \
         -kernel "$kernel" -initrd "$initramfs" </dev/null 2>&1
 }

@@ -23,7 +23,7 @@ NAMES = {
     "fmt/format.h": r"fmt::(format_to|print|memory_buffer)\b",
     "fmt/ranges.h": r"fmt::join\b",
 }
-ROOTS = ["lib", "engine", "uprobes", "include", "linker", "tools", "tools/fastsdt-trace"]
+ROOTS = ["lib", "engine", "uprobes", "include", "linker"]
 
 os.chdir(sys.argv[1])
 precompiled = re.search(r"target_precompile_headers\(\$\{target\} PRIVATE ([^)]*)\)", open("CMakeLists.txt").read())

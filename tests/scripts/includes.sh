@@ -6,7 +6,7 @@ need python3
 includes=$FASTSDT_SOURCE/tests/scripts/includes.py
 python3 "$includes" "$FASTSDT_SOURCE" >log || fail "$(cat log)"
 # It can fail.
-mkdir -p tree/tools tree/lib && cp "$FASTSDT_SOURCE/CMakeLists.txt" tree/
+mkdir -p tree/lib && cp "$FASTSDT_SOURCE/CMakeLists.txt" tree/
 echo 'std::array<int, 2> pair;' >tree/lib/a.cpp
 printf '#include "b.h"\nstd::set<int> numbers; // std::map\n' >tree/lib/b.cpp
 echo '#include <set>' >tree/lib/b.h
