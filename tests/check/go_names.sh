@@ -55,11 +55,14 @@ PY
 compared=0
 for go in go /usr/lib/go-1.19/bin/go; do
     command -v "$go" >/dev/null || continue
-    for how in static pie cgo arm64; do
+    ways="static cgo arm64"
+    [ "$go" = go ] || ways=static # each way takes all packages once more
+    ! whole || ways="static pie cgo arm64"
+    for how in $ways; do
         cgo=0 arch=amd64 linker='' flags=()
         case $how in
         pie) flags=(-buildmode=pie) ;;
-        cgo) cgo=1 linker=-linkmode=external flags=(-buildmode=pie) ;;
+        cgo) cgo=1 linker=-linkmode=external ;;
         arm64) arch=arm64 ;;
         esac
         if [ $how = cgo ] && ! command -v gcc >/dev/null; then continue; fi

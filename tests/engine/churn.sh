@@ -21,4 +21,4 @@ gcc -O2 -I"$INCLUDE" -shared -fPIC churnlib.c -o churnlib.so
 gcc -O2 -I"$INCLUDE" "$FASTSDT_SOURCE/tests/engine/churn.c" -o churn -lpthread -ldl
 g++ -O2 "$FASTSDT_SOURCE/tests/engine/churn_throws.cpp" -o throws -lpthread
 case ${FASTSDT_CHURN:-} in *s) have go && need_go && go build -o goes "$FASTSDT_SOURCE/tests/engine/churn.go" ;; esac
-"$FASTSDT_SOURCE/tests/engine/churn.py" "${FASTSDT_CHURN:-40}" "${FASTSDT_CHURN_SEED:-1}"
+"$FASTSDT_SOURCE/tests/engine/churn.py" "${FASTSDT_CHURN:-20}" "${FASTSDT_CHURN_SEED:-1}"

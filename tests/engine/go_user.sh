@@ -176,7 +176,8 @@ for frame in 'main\.work(' 'main\.main(' 'created by main\.start'; do
 done
 cd "$here"
 
-# ---- Tracers of which many are killed, one after the other and two at once.
-"$FASTSDT_SOURCE/tests/engine/churn.py" 100 "${FASTSDT_CHURN_SEED:-1}" ./goes
-# The same with C code in it.
-[ ! -x c/goes ] || (cd c && "$FASTSDT_SOURCE/tests/engine/churn.py" 20 "${FASTSDT_CHURN_SEED:-1}" ./goes)
+# ---- Tracers of which many are killed, one after the other and two at once. The same with C code in it.
+rounds=25 with_c=8
+! whole || rounds=100 with_c=20
+"$FASTSDT_SOURCE/tests/engine/churn.py" $rounds "${FASTSDT_CHURN_SEED:-1}" ./goes
+[ ! -x c/goes ] || (cd c && "$FASTSDT_SOURCE/tests/engine/churn.py" $with_c "${FASTSDT_CHURN_SEED:-1}" ./goes)

@@ -4,12 +4,15 @@ need gcc g++ readelf objdump
 [ -x /usr/bin/python3 ] && python=/usr/bin/python3 ||
     python=python3 # a version manager's wrapper costs more than the script
 need $python
-# Compilers to try, among those installed: have_of gcc-12 clang-19. FASTSDT_COMPILERS names others to take instead
-# (tests/long/test-header-compilers.sh).
+# Compilers to try, among those installed: have_of gcc-12 clang-19. gcc-11, which differs little from gcc-12, with test.sh --all. FASTSDT_COMPILERS
+# names others to take instead (tests/long/test-header-compilers.sh).
 have_of() {
     local c found=
     [ -z "${FASTSDT_COMPILERS:-}" ] || set -- $FASTSDT_COMPILERS
-    for c in "$@"; do ! have $c || found="$found $c"; done
+    for c in "$@"; do
+        case $c in gcc-11) [ -n "${FASTSDT_COMPILERS:-}" ] || whole || ! have gcc-12 || continue ;; esac
+        ! have $c || found="$found $c"
+    done
     echo ${found:-gcc}
 }
 cxx_of() { case $1 in gcc*) echo g++${1#gcc} ;; *) echo clang++${1#clang} ;; esac; }
