@@ -75,7 +75,7 @@ public:
 
 private:
     struct Place {
-        Target target;
+        fastsdt::Target target;
         uint64_t offset = 0; ///< from Site::address
         std::string breaks;  ///< why a uprobe there would break the program; empty: it would not
     };

@@ -373,7 +373,7 @@ std::unique_ptr<Target> open_forked(pid_t pid)
 
 std::unique_ptr<Target> open_outside(pid_t, std::unique_ptr<Target> forked)
 {
-    static_cast<const Outside&>(*forked).refuse_filters();
+    dynamic_cast<const Outside&>(*forked).refuse_filters(); // of open_forked()
     return forked;
 }
 

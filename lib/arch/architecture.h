@@ -23,6 +23,8 @@ struct Architecture {
     size_t (*absolute_width)(uint16_t e_machine, uint32_t type);
     /// judge() for a kernel of which every feature is known. nullptr: kernels of this architecture are not modelled.
     Judgement (*judge)(Features features, std::span<const std::byte> bytes, uint64_t vaddr) = nullptr;
+    /// Its kernel judges an instruction by the next one too.
+    bool judges_next = false;
     /// What one call of libbpf's parse_usdt_arg() makes of the argument at `scan`; on success `scan` is after the
     /// argument. nullptr: libbpf reads no arguments here.
     Reading (*libbpf)(Scan& scan) = nullptr;

@@ -51,6 +51,7 @@ Judgement judge(Features, std::span<const std::byte> bytes, uint64_t vaddr)
 const Architecture arch_loongarch{.arch = Arch::loongarch,
                                   .is = [](uint16_t machine, bool) { return machine == EM_LOONGARCH; },
                                   .absolute_width = plain_absolute<r_larch_64, r_larch_32>,
-                                  .judge = judge};
+                                  .judge = judge,
+                                  .judges_next = true};
 
 } // namespace fastsdt

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include "arch/architecture.h"
 #include "base/layouts.h"
 #include "judge/evaluate.h"
 #include "judge/judge.h"
@@ -53,7 +54,8 @@ const Evaluation* Evaluator::at(const ProbePoint& point)
     // object's section will be.
     const uint64_t in_page = image_.relocatable() ? 0 : point.address % uprobe_page;
     const bool near_end = in_page + point.lead() + most_bytes > uprobe_page;
-    const size_t significant = seen.length != 0 ? seen.lead + seen.length : bytes.size();
+    const bool alone = seen.length != 0 && !architecture(image_.arch()).judges_next;
+    const size_t significant = alone ? seen.lead + seen.length : bytes.size();
     std::string key(reinterpret_cast<const char*>(bytes.data()), significant);
     key += static_cast<char>(point.layout());
     key += static_cast<char>(point.lead());

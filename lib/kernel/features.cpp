@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "kernel/features.h"
 
+#include <iterator>
+
 namespace fastsdt {
 namespace {
 
@@ -67,6 +69,8 @@ constexpr Row table[] = {
     {Feature::reject_mops, Arch::arm64, 6, 6, {}},
     {Feature::know_z17, Arch::s390, 6, 12, {}},
 };
+
+static_assert(std::size(table) == size_t(Feature::count), "each feature has a row");
 
 const Backport* backport(const Row& row, const Release& series)
 {

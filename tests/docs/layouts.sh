@@ -42,6 +42,13 @@ compare "$FASTSDT_SOURCE/docs/format.md" || fail "docs/format.md has other layou
     done
 done >missing
 [ ! -s missing ] || fail "$(cat missing)"
+# docs/json.md names the architectures that files may be for.
+python3 - "$FASTSDT_SOURCE" <<'END' || fail "docs/json.md has other architectures than lib/base/arch.h"
+import re, sys
+header, document = (open(f"{sys.argv[1]}/{name}").read() for name in ("lib/base/arch.h", "docs/json.md"))
+names = re.findall(r'"(\w+)"', re.search(r"names\[\] = \{(.*?)\}", header, re.S)[1])
+sys.exit(len(names) < 5 or set(names) != set(re.search(r"^\| arch \| string \| (.*) \|$", document, re.M)[1].split(", ")))
+END
 # It can fail: another byte, another id, a row that is gone.
 for change in 's/^\(| 2 .*\)40 00/\141 00/' 's/^| 6 /| 7 /' '/^| 4 | nop1/d' 's/^\(| 3 .*\)0, 5/\10, 4/'; do
     sed "$change" "$FASTSDT_SOURCE/docs/format.md" >changed.md

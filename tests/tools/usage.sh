@@ -33,6 +33,19 @@ for tool in fastsdt-check fastsdt-index fastsdt-probe fastsdt-trace; do
     $tool --help | matches -E '^ +-j, *--json' || fail "$tool has no -j"
 done
 
+# Each option of a tool and of its commands stands in the manual page.
+for tool in fastsdt-check fastsdt-index fastsdt-probe fastsdt-trace ./dtrace; do
+    page=$FASTSDT_SOURCE/docs/man/fastsdt-${tool##*[-/]}.1.scd
+    {
+        $tool --help
+        for command in $([ $tool != fastsdt-trace ] || echo serve latency record functions top export report); do $tool $command --help; done
+    } | grep -oE '^ {2,10}-[-A-Za-z0-9]+(, *-[-A-Za-z0-9]+)*' | tr -d ' ' | tr , '\n' | sort -u >options
+    [ "$(wc -l <options)" -ge 5 ] || fail "$tool: few options: $(xargs <options)"
+    while read -r option; do
+        grep -qE -- "(^|[^-A-Za-z0-9])$option([^-A-Za-z0-9]|\$)" "$page" || fail "$page has no $option"
+    done <options
+done
+
 # A command inside a tool has a usage of its own, and the tool names it.
 fastsdt-trace --help | matches -E '^  serve  ' || fail "fastsdt-trace --help does not name serve"
 for command in latency record functions top export report; do
