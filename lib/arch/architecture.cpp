@@ -22,16 +22,16 @@ size_t absolute_width_elsewhere(uint16_t machine, uint32_t type)
 constexpr Architecture unknown{
     .arch = Arch::unknown, .is = [](uint16_t, bool) { return true; }, .absolute_width = absolute_width_elsewhere};
 
-constexpr const Architecture* all[] = {&arch_x86_64,  &arch_i386, &arch_arm64,     &arch_arm,  &arch_riscv,
-                                       &arch_powerpc, &arch_s390, &arch_loongarch, &arch_mips, &unknown};
-static_assert(std::size(all) == static_cast<size_t>(last_arch) + 1);
-static_assert(all[std::size(all) - 1] == &unknown, "it takes every machine");
+constexpr const Architecture* architectures[] = {&arch_x86_64,  &arch_i386, &arch_arm64,     &arch_arm,  &arch_riscv,
+                                                 &arch_powerpc, &arch_s390, &arch_loongarch, &arch_mips, &unknown};
+static_assert(std::size(architectures) == static_cast<size_t>(last_arch) + 1);
+static_assert(architectures[std::size(architectures) - 1] == &unknown, "it takes every machine");
 
 } // namespace
 
 const Architecture& architecture(Arch arch)
 {
-    for (const Architecture* one : all)
+    for (const Architecture* one : architectures)
         if (one->arch == arch)
             return *one;
     return unknown;
@@ -39,7 +39,7 @@ const Architecture& architecture(Arch arch)
 
 Arch arch_of(uint16_t e_machine, bool elf64)
 {
-    for (const Architecture* one : all)
+    for (const Architecture* one : architectures)
         if (one->is(e_machine, elf64))
             return one->arch;
     return Arch::unknown;

@@ -14,7 +14,7 @@
 namespace fastsdt {
 namespace {
 
-size_t absolute_width(uint16_t, uint32_t type)
+size_t absolute_width_arm(uint16_t, uint32_t type)
 {
     return type == R_ARM_ABS32 ? 4 : 0;
 }
@@ -137,7 +137,7 @@ bool has_pc(uint32_t insn, uint8_t no_pc)
     return false;
 }
 
-Judgement judge_arm(uint32_t insn)
+Judgement judge_instruction(uint32_t insn)
 {
     if ((insn & 0x0fffffff) == 0x07f001f9)
         return {Verdict::reject, "is_swbp_insn(): the file has a breakpoint here"};
@@ -153,43 +153,43 @@ bool is_thumb_nop(uint32_t insn)
     return (insn & 0xffff) == 0xbf00 || (insn & 0xffff) == 0x46c0;
 }
 
-Judgement judge(Features, std::span<const std::byte> bytes, uint64_t vaddr)
+Judgement judge_arm(Features, std::span<const std::byte> bytes, uint64_t vaddr)
 {
     if (vaddr % 4)
         return {Verdict::reject, "arch_uprobe_analyze_insn(): address not aligned, \"Thumb not yet support\""};
     if (bytes.empty())
         return no_bytes;
     const uint32_t insn = first_bytes(bytes, 4, false);
-    const Judgement judgement = judge_arm(insn);
+    const Judgement judgement = judge_instruction(insn);
     if (is_thumb_nop(insn) && judgement.verdict != reject)
         return {Verdict::xol_unsafe, "set_swbp(): an ARM breakpoint in Thumb code; the program breaks"};
     return judgement;
 }
 
-bool libbpf_register(std::string_view reg)
+bool is_libbpf_register_arm(std::string_view reg)
 {
     return numbered(reg, "r", 10) || reg == "fp" || reg == "ip" || reg == "sp" || reg == "lr" || reg == "pc";
 }
 
 // [r5, #8], r5, #5
-Reading libbpf(Scan& scan)
+Reading libbpf_arm(Scan& scan)
 {
-    return libbpf_argument(scan, [](Scan& scan) { return libbpf_brackets(scan, true, libbpf_register); });
+    return libbpf_argument(scan, [](Scan& scan) { return libbpf_brackets(scan, true, is_libbpf_register_arm); });
 }
 
-constexpr OperandRules operands{.gdb = true, .systemtap = true, .knows = [](Tracer tracer, std::string_view reg) {
-                                    return numbered(reg, "r", tracer == Tracer::gdb ? 12 : 10) || reg == "sl"
-                                        || reg == "fp" || reg == "ip" || reg == "sp" || reg == "lr" || reg == "pc";
-                                }};
+constexpr OperandRules operands_arm{.gdb = true, .systemtap = true, .knows = [](Tracer tracer, std::string_view reg) {
+                                        return numbered(reg, "r", tracer == Tracer::gdb ? 12 : 10) || reg == "sl"
+                                            || reg == "fp" || reg == "ip" || reg == "sp" || reg == "lr" || reg == "pc";
+                                    }};
 
 } // namespace
 
 const Architecture arch_arm{
     .arch = Arch::arm,
     .is = [](uint16_t machine, bool) { return machine == EM_ARM; },
-    .absolute_width = absolute_width,
-    .judge = judge,
-    .libbpf = libbpf,
-    .others = [](Tracer tracer, const Argument& argument) { return read_operand(operands, tracer, argument); }};
+    .absolute_width = absolute_width_arm,
+    .judge = judge_arm,
+    .libbpf = libbpf_arm,
+    .others = [](Tracer tracer, const Argument& argument) { return read_operand(operands_arm, tracer, argument); }};
 
 } // namespace fastsdt

@@ -117,7 +117,7 @@ const char* why_not_steppable(Features features, uint32_t insn)
     return nullptr;
 }
 
-Judgement judge(Features features, std::span<const std::byte> bytes, uint64_t vaddr)
+Judgement judge_arm64(Features features, std::span<const std::byte> bytes, uint64_t vaddr)
 {
     if (vaddr % 4)
         return not_aligned;
@@ -148,7 +148,7 @@ Judgement judge(Features features, std::span<const std::byte> bytes, uint64_t va
 }
 
 // [x5, 8], x5, 5
-Reading libbpf(Scan& scan)
+Reading libbpf_arm64(Scan& scan)
 {
     const auto known = [](std::string_view reg) { return numbered(reg, "x", 30) || reg == "sp"; };
     return libbpf_argument(scan, [&](Scan& scan) { return libbpf_brackets(scan, false, known); });
@@ -165,11 +165,11 @@ bool knows(Tracer tracer, std::string_view reg)
             || numbered(reg, "b", 31) || reg == "pc");
 }
 
-constexpr OperandRules operands{
+constexpr OperandRules operands_arm64{
     .bcc = true, .gdb = true, .systemtap = true, .bcc_takes_hash = false, .bare_constants = true, .knows = knows};
 
 // struct user_pt_regs: regs[31]
-std::optional<size_t> register_word(std::string_view name)
+std::optional<size_t> register_word_arm64(std::string_view name)
 {
     for (const char* prefix : {"x", "w"})
         if (numbered(name, prefix, 30))
@@ -183,9 +183,9 @@ const Architecture arch_arm64{
     .arch = Arch::arm64,
     .is = [](uint16_t machine, bool) { return machine == EM_AARCH64; },
     .absolute_width = plain_absolute<R_AARCH64_ABS64, R_AARCH64_ABS32>,
-    .judge = judge,
-    .libbpf = libbpf,
-    .others = [](Tracer tracer, const Argument& argument) { return read_operand(operands, tracer, argument); },
-    .register_word = register_word};
+    .judge = judge_arm64,
+    .libbpf = libbpf_arm64,
+    .others = [](Tracer tracer, const Argument& argument) { return read_operand(operands_arm64, tracer, argument); },
+    .register_word = register_word_arm64};
 
 } // namespace fastsdt

@@ -19,7 +19,7 @@ namespace {
 constexpr uint32_t r_larch_32 = 1, r_larch_64 = 2;
 
 // arch/loongarch/kernel/inst.c, insns_not_supported(), insns_need_simulation(); opcodes of asm/inst.h.
-constexpr OpcodeMask rules[] = {
+constexpr OpcodeMask rules_loongarch[] = {
     {0xfd000000, 0x20000000, reject, "insns_not_supported(): ll"},
     {0xfd000000, 0x21000000, reject, "insns_not_supported(): sc"},
     {0xfffff000, 0x38578000, reject, "insns_not_supported(): llacq, screl"},
@@ -34,16 +34,16 @@ constexpr OpcodeMask rules[] = {
     {0, 0, xol, "arch_uprobe_analyze_insn(): not simulated"},
 };
 
-Judgement judge(Features, std::span<const std::byte> bytes, uint64_t vaddr)
+Judgement judge_loongarch(Features, std::span<const std::byte> bytes, uint64_t vaddr)
 {
     if (bytes.empty())
         return no_bytes;
     if (vaddr % 4)
         return not_aligned;
-    const auto next = look_up(rules, first_bytes(bytes.subspan(std::min<size_t>(bytes.size(), 4)), 4, false));
+    const auto next = look_up(rules_loongarch, first_bytes(bytes.subspan(std::min<size_t>(bytes.size(), 4)), 4, false));
     if (next.verdict == reject)
         return {Verdict::reject, "arch_uprobe_analyze_insn(): insns_not_supported() of the next instruction"};
-    return look_up(rules, first_bytes(bytes, 4, false));
+    return look_up(rules_loongarch, first_bytes(bytes, 4, false));
 }
 
 } // namespace
@@ -51,7 +51,7 @@ Judgement judge(Features, std::span<const std::byte> bytes, uint64_t vaddr)
 const Architecture arch_loongarch{.arch = Arch::loongarch,
                                   .is = [](uint16_t machine, bool) { return machine == EM_LOONGARCH; },
                                   .absolute_width = plain_absolute<r_larch_64, r_larch_32>,
-                                  .judge = judge,
+                                  .judge = judge_loongarch,
                                   .judges_next = true};
 
 } // namespace fastsdt

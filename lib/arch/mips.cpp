@@ -7,9 +7,9 @@
 namespace fastsdt {
 namespace {
 
-constexpr OperandRules operands{.systemtap = true, .bare_constants = true, .knows = [](Tracer, std::string_view reg) {
-                                    return reg.starts_with('$');
-                                }};
+constexpr OperandRules operands_mips{.systemtap = true,
+                                     .bare_constants = true,
+                                     .knows = [](Tracer, std::string_view reg) { return reg.starts_with('$'); }};
 
 } // namespace
 
@@ -17,6 +17,6 @@ const Architecture arch_mips{
     .arch = Arch::mips,
     .is = [](uint16_t machine, bool) { return machine == EM_MIPS; },
     .absolute_width = plain_absolute<R_MIPS_64, R_MIPS_32>,
-    .others = [](Tracer tracer, const Argument& argument) { return read_operand(operands, tracer, argument); }};
+    .others = [](Tracer tracer, const Argument& argument) { return read_operand(operands_mips, tracer, argument); }};
 
 } // namespace fastsdt

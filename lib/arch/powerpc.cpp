@@ -15,7 +15,7 @@
 namespace fastsdt {
 namespace {
 
-size_t absolute_width(uint16_t machine, uint32_t type)
+size_t absolute_width_powerpc(uint16_t machine, uint32_t type)
 {
     if (machine == EM_PPC)
         return type == R_PPC_ADDR32 || type == R_PPC_UADDR32 ? 4 : 0;
@@ -165,7 +165,7 @@ Judgement analyse(uint32_t word)
     }
 }
 
-Judgement judge(Features, std::span<const std::byte> bytes, uint64_t vaddr)
+Judgement judge_powerpc(Features, std::span<const std::byte> bytes, uint64_t vaddr)
 {
     if (vaddr % 4)
         return not_aligned;
@@ -177,7 +177,7 @@ Judgement judge(Features, std::span<const std::byte> bytes, uint64_t vaddr)
     return analyse(word);
 }
 
-constexpr OperandRules operands{
+constexpr OperandRules operands_powerpc{
     .bcc = true,
     .gdb = true,
     .systemtap = true,
@@ -189,8 +189,8 @@ constexpr OperandRules operands{
 const Architecture arch_powerpc{
     .arch = Arch::powerpc,
     .is = [](uint16_t machine, bool) { return machine == EM_PPC64 || machine == EM_PPC; },
-    .absolute_width = absolute_width,
-    .judge = judge,
-    .others = [](Tracer tracer, const Argument& argument) { return read_operand(operands, tracer, argument); }};
+    .absolute_width = absolute_width_powerpc,
+    .judge = judge_powerpc,
+    .others = [](Tracer tracer, const Argument& argument) { return read_operand(operands_powerpc, tracer, argument); }};
 
 } // namespace fastsdt

@@ -11,7 +11,7 @@
 namespace fastsdt {
 namespace {
 
-constexpr OpcodeMask rules[] = {
+constexpr OpcodeMask rules_riscv[] = {
     {0x7f, 0x73, reject, "RISCV_INSN_REJECTED(system)"},
     {0x7f, 0x0f, reject, "RISCV_INSN_REJECTED(fence)"},
     {0xffff, 0x9002, reject, "RISCV_INSN_REJECTED(c_ebreak)"},
@@ -30,23 +30,23 @@ constexpr OpcodeMask rules[] = {
     {0, 0, xol, "riscv_probe_decode_insn(): INSN_GOOD"},
 };
 
-Judgement judge(Features, std::span<const std::byte> bytes, uint64_t vaddr)
+Judgement judge_riscv(Features, std::span<const std::byte> bytes, uint64_t vaddr)
 {
     if (vaddr % 2)
         return not_aligned;
     if (bytes.empty())
         return no_bytes;
-    return look_up(rules, first_bytes(bytes, 4, false));
+    return look_up(rules_riscv, first_bytes(bytes, 4, false));
 }
 
-bool libbpf_register(std::string_view reg)
+bool is_libbpf_register_riscv(std::string_view reg)
 {
     return numbered(reg, "a", 7) || numbered(reg, "s", 11) || numbered(reg, "t", 6) || reg == "ra" || reg == "sp"
         || reg == "gp" || reg == "tp";
 }
 
 // a5, 8(a5), 5
-Reading libbpf(Scan& scan)
+Reading libbpf_riscv(Scan& scan)
 {
     const auto reg = [](Scan& scan) -> Reading {
         std::string_view name;
@@ -54,15 +54,15 @@ Reading libbpf(Scan& scan)
         scan.space();
         if (!scan.set(name, lower_alnum))
             return libbpf_refusal(scan, start);
-        return libbpf_register(name) ? Reading{} : Reading{ReadingVerdict::rejects, no_register};
+        return is_libbpf_register_riscv(name) ? Reading{} : Reading{ReadingVerdict::rejects, no_register};
     };
     return libbpf_argument(scan, [&](Scan& scan) { return libbpf_parentheses(scan, reg); });
 }
 
-constexpr OperandRules operands{.systemtap = true, .knows = [](Tracer, std::string_view reg) {
-                                    return numbered(reg, "x", 31) || libbpf_register(reg) || reg == "zero"
-                                        || reg == "fp";
-                                }};
+constexpr OperandRules operands_riscv{.systemtap = true, .knows = [](Tracer, std::string_view reg) {
+                                          return numbered(reg, "x", 31) || is_libbpf_register_riscv(reg)
+                                              || reg == "zero" || reg == "fp";
+                                      }};
 
 } // namespace
 
@@ -70,8 +70,8 @@ const Architecture arch_riscv{
     .arch = Arch::riscv,
     .is = [](uint16_t machine, bool) { return machine == EM_RISCV; },
     .absolute_width = plain_absolute<R_RISCV_64, R_RISCV_32>,
-    .judge = judge,
-    .libbpf = libbpf,
-    .others = [](Tracer tracer, const Argument& argument) { return read_operand(operands, tracer, argument); }};
+    .judge = judge_riscv,
+    .libbpf = libbpf_riscv,
+    .others = [](Tracer tracer, const Argument& argument) { return read_operand(operands_riscv, tracer, argument); }};
 
 } // namespace fastsdt

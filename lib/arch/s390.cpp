@@ -16,7 +16,7 @@ namespace fastsdt {
 namespace {
 
 // Masks for the first halfword.
-constexpr OpcodeMask rules[] = {
+constexpr OpcodeMask rules_s390[] = {
     {0xffff, 0x0002, reject, "prepare_uprobe(): the file has a breakpoint here"},
     {0xff00, 0x0c00, reject, "probe_is_prohibited_opcode(): bassm"},
     {0xff00, 0x0b00, reject, "probe_is_prohibited_opcode(): bsm"},
@@ -76,7 +76,7 @@ bool is_known_insn(Features features, uint16_t opcode)
     return contains(s390_opcodes, opcode) && (features.has(Feature::know_z17) || !contains(s390_z17_opcodes, opcode));
 }
 
-Judgement judge(Features features, std::span<const std::byte> bytes, uint64_t vaddr)
+Judgement judge_s390(Features features, std::span<const std::byte> bytes, uint64_t vaddr)
 {
     if (vaddr % 2)
         return not_aligned;
@@ -84,11 +84,11 @@ Judgement judge(Features features, std::span<const std::byte> bytes, uint64_t va
         return no_bytes;
     if (!is_known_insn(features, s390_opcode(bytes)))
         return {Verdict::reject, "probe_is_prohibited_opcode(): is_known_insn() does not find it"};
-    return look_up(rules, first_bytes(bytes, 2, true));
+    return look_up(rules_s390, first_bytes(bytes, 2, true));
 }
 
 // %r5, 8(%r5), 5
-Reading libbpf(Scan& scan)
+Reading libbpf_s390(Scan& scan)
 {
     const auto reg = [](Scan& scan) -> Reading {
         int64_t number = 0;
@@ -100,7 +100,7 @@ Reading libbpf(Scan& scan)
     return libbpf_argument(scan, [&](Scan& scan) { return libbpf_parentheses(scan, reg); });
 }
 
-constexpr OperandRules operands{
+constexpr OperandRules operands_s390{
     .bcc = true, .gdb = true, .systemtap = true, .knows = [](Tracer tracer, std::string_view reg) {
         return numbered(reg, "%r", 15) || (tracer != Tracer::bcc && numbered(reg, "%f", 15));
     }};
@@ -111,8 +111,8 @@ const Architecture arch_s390{
     .arch = Arch::s390,
     .is = [](uint16_t machine, bool elf64) { return machine == EM_S390 && elf64; },
     .absolute_width = plain_absolute<R_390_64, R_390_32>,
-    .judge = judge,
-    .libbpf = libbpf,
-    .others = [](Tracer tracer, const Argument& argument) { return read_operand(operands, tracer, argument); }};
+    .judge = judge_s390,
+    .libbpf = libbpf_s390,
+    .others = [](Tracer tracer, const Argument& argument) { return read_operand(operands_s390, tracer, argument); }};
 
 } // namespace fastsdt

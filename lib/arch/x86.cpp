@@ -260,10 +260,10 @@ Decoded insn_decode(Insn& insn, const Code& code, bool x86_64, Features features
 }
 
 // One row of 16 opcodes, lowest opcode first, as in the kernel's W() tables.
-using Row = std::array<bool, 16>;
+using OpcodeRow = std::array<bool, 16>;
 
 // good_insns_32: what may be probed in a 32-bit process.
-constexpr std::array<Row, 16> good_insns_32 = {{
+constexpr std::array<OpcodeRow, 16> good_insns_32 = {{
     /*       0  1  2  3  4  5  6  7  8  9  a  b  c  d  e  f */
     /* 00 */ {1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 1},
     /* 10 */ {1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 0},
@@ -285,7 +285,7 @@ constexpr std::array<Row, 16> good_insns_32 = {{
 
 // good_insns_64: what may be probed in a 64-bit process. 0f is good in both tables, so the kernel never looks into its
 // good_2byte_insns (6.1 to 7.2): that table has no counterpart here.
-constexpr std::array<Row, 16> good_insns_64 = {{
+constexpr std::array<OpcodeRow, 16> good_insns_64 = {{
     /*       0  1  2  3  4  5  6  7  8  9  a  b  c  d  e  f */
     /* 00 */ {1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 1, 1, 1, 1, 0, 1},
     /* 10 */ {1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 1, 1, 1, 1, 0, 0},
@@ -505,7 +505,7 @@ Judgement judge_x86(Features features, bool mode64, std::span<const std::byte> b
 }
 
 // Where struct pt_regs (arch/x86/include/asm/ptrace.h) has a register, in words.
-std::optional<size_t> register_word(std::string_view name)
+std::optional<size_t> register_word_x86(std::string_view name)
 {
     struct Names {
         std::string_view names[4];
@@ -539,7 +539,7 @@ const Architecture arch_x86_64{
                 uint64_t vaddr) { return judge_x86(features, true, bytes, vaddr); },
     .libbpf = [](Scan& scan) { return libbpf_x86(scan, true); },
     .others = [](Tracer tracer, const Argument& argument) { return read_operand_x86(tracer, argument, true); },
-    .register_word = register_word};
+    .register_word = register_word_x86};
 
 const Architecture arch_i386{
     .arch = Arch::i386,

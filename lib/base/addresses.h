@@ -4,6 +4,7 @@
 // belongs; who goes from one to the other says so (Image::file_offset) or takes `value` and makes the other of it.
 #pragma once
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <fmt/format.h>
 
@@ -28,6 +29,15 @@ struct Position {
 using FileOffset = Position<struct InFile>;        ///< of a byte in a file: what read() and the kernel's uprobes want
 using Vaddr = Position<struct InElf>;              ///< as the ELF file's headers, symbols and notes number addresses
 using RuntimeAddress = Position<struct InProcess>; ///< where a process has it
+
+/// Up to a multiple of `unit`.
+constexpr size_t up_to(size_t value, size_t unit)
+{
+    return (value + unit - 1) / unit * unit;
+}
+
+/// Bytes of the smallest pages that any kernel has: what text is mapped and made writable by.
+inline constexpr uint64_t smallest_page = 4096;
 
 /// For nlohmann::json: the number.
 template <class Json, class Kind>

@@ -4,8 +4,14 @@
 #include <cstddef>
 #include <initializer_list>
 #include <span>
+#include <string_view>
 
 namespace fastsdt {
+
+inline std::string_view text_of(std::span<const std::byte> bytes)
+{
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 
 inline bool starts_with(std::span<const std::byte> code, std::initializer_list<unsigned> bytes)
 {

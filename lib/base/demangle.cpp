@@ -21,11 +21,11 @@ constexpr size_t longest_name = 4096, longest_text = 16384;
 bool demangling = true;
 
 struct Output {
-    std::string& text; // has room for longest_text: append() must not throw through libiberty
+    std::string& text; // has room for longest_text: append_demangled() must not throw through libiberty
     std::jmp_buf too_long;
 };
 
-void append(const char* part, size_t size, void* to)
+void append_demangled(const char* part, size_t size, void* to)
 {
     auto& output = *static_cast<Output*>(to);
     if (size > longest_text - output.text.size())
@@ -34,16 +34,16 @@ void append(const char* part, size_t size, void* to)
     output.text.append(part, size);
 }
 
-using Reader = int (*)(const char*, int, demangle_callbackref, void*);
+using Demangler = int (*)(const char*, int, demangle_callbackref, void*);
 
-bool read(Reader reader, const std::string& name, int options, std::string& text)
+bool demangle_with(Demangler demangler, const std::string& name, int options, std::string& text)
 {
     text.clear();
     text.reserve(longest_text);
     Output output{text, {}};
     if (setjmp(output.too_long) != 0) // NOLINT(cert-err52-cpp)
         return false;
-    return reader(name.c_str(), options, append, &output) != 0;
+    return demangler(name.c_str(), options, append_demangled, &output) != 0;
 }
 
 // @param options  DMGL_PARAMS: with what is in the parentheses, and a template's return type
@@ -53,7 +53,8 @@ std::string demangled(const std::string& name, int options)
         return {};
     std::string text;
     // Rust's first: its old names are such of C++, with a hash as their last part.
-    if (read(rust_demangle_callback, name, options, text) || read(cplus_demangle_v3_callback, name, options, text))
+    if (demangle_with(rust_demangle_callback, name, options, text)
+        || demangle_with(cplus_demangle_v3_callback, name, options, text))
         return std::string(text); // without the room
     return {};
 }

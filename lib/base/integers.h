@@ -21,6 +21,14 @@ inline uint64_t load(const std::byte* from, size_t size, bool big_endian)
     return big_endian ? value >> 8 * (sizeof value - size) : value;
 }
 
+/// A word that this machine's programs have in memory.
+inline uint64_t load_word(const std::byte* from)
+{
+    uint64_t value = 0;
+    std::memcpy(&value, from, sizeof value);
+    return value;
+}
+
 // Byte by byte.
 inline void store(std::byte* to, size_t size, uint64_t value, bool big_endian)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Only the standard library and POSIX: fastsdt-dtrace has this file and nothing else of lib.
+#include "base/bytes.h"
 #include "base/descriptor.h"
 #include "base/output_file.h"
 #include "base/unusable.h"
@@ -179,11 +180,6 @@ std::string take_over(int from, const struct stat& status, int to)
     }
     // Last: an ACL has changed the mode, and the mode's group bits are the mask of the ACL.
     return fchmod(to, mode) == 0 ? "" : "mode";
-}
-
-std::string_view text_of(std::span<const std::byte> bytes)
-{
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 [[noreturn]] void fail(const std::string& path, const std::string& what)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // libelf walks ordinary archives and knows nothing of thin ones, whose format differs in one point: no contents
 // follow a member's header. So both are walked here. Format: ar(5); bfd/archive.c for the thin kind.
+#include "base/bytes.h"
 #include "base/descriptor.h"
 #include "elf/archive.h"
 #include "elf/image.h"
@@ -27,11 +28,6 @@ namespace {
 
 constexpr std::string_view ordinary_magic = ARMAG;
 constexpr std::string_view thin_magic = "!<thin>\n";
-
-std::string_view text(std::span<const std::byte> bytes)
-{
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 std::string_view trimmed(std::string_view field)
 {
@@ -104,7 +100,7 @@ Result<std::string> name_of(std::string_view field, std::string_view long_names,
         const auto length = decimal(field.substr(3));
         if (!length || *length > contents.size())
             return damaged("");
-        std::string name(text(contents.first(*length)).data(), strnlen(text(contents).data(), *length));
+        std::string name(text_of(contents.first(*length)).data(), strnlen(text_of(contents).data(), *length));
         contents = contents.subspan(*length);
         return name;
     }
@@ -193,7 +189,7 @@ bool MappedFile::was_shortened()
 
 bool is_archive(std::span<const std::byte> file)
 {
-    const auto head = text(file).substr(0, SARMAG);
+    const auto head = text_of(file).substr(0, SARMAG);
     return head == ordinary_magic || head == thin_magic;
 }
 
@@ -201,7 +197,7 @@ void each_member(const std::string& path, std::span<const std::byte> file, Acces
                  const std::function<void(const std::string&, std::span<const std::byte>)>& visit,
                  const std::function<void(const Error&)>& trouble)
 {
-    const bool thin = text(file).starts_with(thin_magic);
+    const bool thin = text_of(file).starts_with(thin_magic);
     std::string_view long_names;
     std::set<std::pair<dev_t, ino_t>> read; // members of a thin archive
     size_t again = 0, left_out = 0;
@@ -224,7 +220,7 @@ void each_member(const std::string& path, std::span<const std::byte> file, Acces
                 trouble({"truncated: the archive ends inside a member's header", path});
             return finish();
         }
-        const std::string_view header = text(file.subspan(at, sizeof(ar_hdr)));
+        const std::string_view header = text_of(file.subspan(at, sizeof(ar_hdr)));
         const std::string_view field = trimmed(header.substr(offsetof(ar_hdr, ar_name), sizeof(ar_hdr::ar_name)));
         const auto size = decimal(trimmed(header.substr(offsetof(ar_hdr, ar_size), sizeof(ar_hdr::ar_size))));
         if (header.substr(offsetof(ar_hdr, ar_fmag)) != ARFMAG || !size) {
@@ -245,7 +241,7 @@ void each_member(const std::string& path, std::span<const std::byte> file, Acces
 
         if (table) {
             if (field == "//")
-                long_names = text(contents);
+                long_names = text_of(contents);
             continue;
         }
         const auto name = name_of(field, long_names, contents);

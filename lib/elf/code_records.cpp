@@ -13,8 +13,8 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-constexpr std::string_view magic(code_record_magic, sizeof code_record_magic);
-constexpr size_t distance_at = magic.size() + 2;
+constexpr std::string_view record_magic(code_record_magic, sizeof code_record_magic);
+constexpr size_t distance_at = record_magic.size() + 2;
 
 // The address that the instructions in front of the record load, since the linker fills in nothing else in code. `address`: of the record.
 std::optional<uint64_t> loaded_address(Arch arch, Bytes before, uint64_t address)
@@ -40,7 +40,7 @@ std::optional<uint64_t> loaded_address(Arch arch, Bytes before, uint64_t address
 
 // What begins `at` the magic of a section's code. `length`: how much of it belongs to the record. Records do not overlap, so that many in few bytes
 // cost no more.
-CodeRecord read(const Image& image, Bytes code, size_t at, uint64_t section, size_t& length)
+CodeRecord read_record(const Image& image, Bytes code, size_t at, uint64_t section, size_t& length)
 {
     // magic, size of the record, distance of the site, number of arguments, what a SITE descriptor begins with, its flags
     constexpr size_t fixed = sizeof code_record_magic + 2 + 1 + 1 + 4 + 2;
@@ -109,10 +109,10 @@ std::vector<CodeRecord> code_records(const Image& image)
             continue;
         const Bytes code = image.raw_contents(section);
         const std::string_view text(reinterpret_cast<const char*>(code.data()), code.size());
-        for (size_t at = text.find(magic); at != text.npos;) {
-            size_t length = magic.size();
-            records.push_back(read(image, code, at, section.address, length));
-            at = text.find(magic, at + length);
+        for (size_t at = text.find(record_magic); at != text.npos;) {
+            size_t length = record_magic.size();
+            records.push_back(read_record(image, code, at, section.address, length));
+            at = text.find(record_magic, at + length);
         }
     }
     std::sort(records.begin(), records.end(),
@@ -126,7 +126,7 @@ bool has_code_record(const Image& image, uint64_t site)
     const Bytes code = image.bytes_at(site);
     const std::string_view text(reinterpret_cast<const char*>(code.data()),
                                 std::min(code.size(), farthest + distance_at + 1));
-    const size_t at = text.find(magic);
+    const size_t at = text.find(record_magic);
     return image.executable_at(site) && at != text.npos && text.size() - at > distance_at
         && std::to_integer<size_t>(code[at + distance_at]) == at;
 }

@@ -26,8 +26,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t small = 1 << 20; // what any file may cost
-
 DebugPlaces places;
 
 struct DebugLink {
@@ -226,7 +224,7 @@ bool affordable(int fd)
         }
     }
     elf_end(elf);
-    return plain <= 2 * file_size && unpacked <= 16 * file_size + small;
+    return plain <= 2 * file_size && unpacked <= 16 * file_size + least_cost;
 }
 
 Descriptor open_debug_file(const std::string& path)

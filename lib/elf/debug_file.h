@@ -5,6 +5,7 @@
 #include "base/result.h"
 #include "elf/archive.h"
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,6 +35,8 @@ struct DebugFile {
 /// It has to have the same build id; without one, the checksum that .gnu_debuglink has.
 DebugFile find_debug_file(const Image& image);
 
+/// Bytes that any file's debug information may cost, however small the file is.
+inline constexpr uint64_t least_cost = 1 << 20;
 /// Reading it with libdw costs no more than a file of its size should: libdw decompresses whole sections.
 bool affordable(int fd);
 /// The file itself, if it has .debug_info, or its debug file. None: there is none that is affordable.

@@ -15,7 +15,7 @@
 namespace fastsdt {
 namespace {
 
-void append(std::vector<std::byte>& to, uint64_t value, size_t size, bool big_endian)
+void append_number(std::vector<std::byte>& to, uint64_t value, size_t size, bool big_endian)
 {
     to.resize(to.size() + size);
     store(to.data() + to.size() - size, size, value, big_endian);
@@ -44,7 +44,7 @@ void append_fixed(std::vector<std::byte>& to, uint8_t first, const Record& recor
     const uint8_t fifth = record.type == FASTSDT_NOTE_EXIT ? record.result : record.lead;
     for (uint8_t byte : {first, record.layout, record.patch_offset, record.patch_length, record.bound, fifth})
         to.push_back(std::byte(byte));
-    append(to, record.flags, 2, encoding.big_endian);
+    append_number(to, record.flags, 2, encoding.big_endian);
 }
 
 uint64_t load_operand(const std::byte* from, uint8_t type, Encoding encoding)
@@ -91,8 +91,8 @@ std::vector<std::byte> encode_record(const Record& record, Encoding encoding)
 {
     std::vector<std::byte> descriptor;
     append_fixed(descriptor, FASTSDT_NOTE_VERSION, record, encoding);
-    append(descriptor, record.address, encoding.address_size(), encoding.big_endian);
-    append(descriptor, record.operand, encoding.address_size(), encoding.big_endian);
+    append_number(descriptor, record.address, encoding.address_size(), encoding.big_endian);
+    append_number(descriptor, record.operand, encoding.address_size(), encoding.big_endian);
     return descriptor;
 }
 
@@ -272,24 +272,24 @@ std::vector<std::byte> encode_index(std::vector<Record> records, Encoding encodi
     descriptor.reserve(total);
     for (size_t byte : {size_t(FASTSDT_NOTE_VERSION), offset_size, number_size, kind_size})
         descriptor.push_back(std::byte(byte));
-    append(descriptor, header_size, 4, big);
-    append(descriptor, records.size() - exit_count, 4, big);
-    append(descriptor, kinds.size(), 4, big);
-    append(descriptor, base, address_size, big);
+    append_number(descriptor, header_size, 4, big);
+    append_number(descriptor, records.size() - exit_count, 4, big);
+    append_number(descriptor, kinds.size(), 4, big);
+    append_number(descriptor, base, address_size, big);
     if (exit_count)
-        append(descriptor, exit_count, 4, big);
+        append_number(descriptor, exit_count, 4, big);
     for (const auto& [kind, unused] : kinds) {
         append_fixed(descriptor, kind.type, kind, encoding);
-        append(descriptor, kind.operand, address_size, big);
+        append_number(descriptor, kind.operand, address_size, big);
     }
     const auto tables = [&](std::span<const Record> part) {
         for (const Record& record : part)
-            append(descriptor, record.address - base, offset_size, big);
+            append_number(descriptor, record.address - base, offset_size, big);
         for (const Record& record : part)
             if (record.type == FASTSDT_NOTE_EXIT)
-                append(descriptor, record.operand - base, offset_size, big);
+                append_number(descriptor, record.operand - base, offset_size, big);
         for (const Record& record : part)
-            append(descriptor, kinds.at(kind_of(record)), number_size, big);
+            append_number(descriptor, kinds.at(kind_of(record)), number_size, big);
     };
     tables(std::span(records).first(records.size() - exit_count));
     tables(std::span(records).last(exit_count));

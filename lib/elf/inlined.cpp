@@ -21,7 +21,7 @@ namespace {
 constexpr size_t most_ranges = size_t(1) << 20;
 constexpr unsigned deepest = 64;
 
-std::string text_of(Dwarf_Die& die, unsigned name)
+std::string attribute_text(Dwarf_Die& die, unsigned name)
 {
     Dwarf_Attribute attribute;
     const char* const text = dwarf_formstring(dwarf_attr_integrate(&die, name, &attribute));
@@ -31,7 +31,7 @@ std::string text_of(Dwarf_Die& die, unsigned name)
 // A function of one file has no name for the linker: what is around it is put in front.
 std::string qualified_name(Dwarf_Die function)
 {
-    std::string name = text_of(function, DW_AT_name);
+    std::string name = attribute_text(function, DW_AT_name);
     Dwarf_Attribute attribute;
     Dwarf_Die* around = nullptr;
     if (Dwarf_Die declared; dwarf_formref_die(dwarf_attr(&function, DW_AT_specification, &attribute), &declared))
@@ -40,7 +40,7 @@ std::string qualified_name(Dwarf_Die function)
     for (int i = 1; i < count; ++i)
         if (const int tag = dwarf_tag(&around[i]);
             tag == DW_TAG_namespace || tag == DW_TAG_structure_type || tag == DW_TAG_class_type)
-            if (const std::string scope = text_of(around[i], DW_AT_name); !scope.empty())
+            if (const std::string scope = attribute_text(around[i], DW_AT_name); !scope.empty())
                 name.insert(0, scope + "::");
     std::free(around);
     return name;
@@ -148,7 +148,7 @@ struct Inlined::State {
             return {};
         const auto [found, fresh] = names.try_emplace(dwarf_dieoffset(&function));
         if (fresh)
-            found->second = text_of(function, DW_AT_linkage_name);
+            found->second = attribute_text(function, DW_AT_linkage_name);
         if (fresh && found->second.empty())
             found->second = qualified_name(function);
         return found->second;

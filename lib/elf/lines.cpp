@@ -32,8 +32,6 @@
 namespace fastsdt {
 namespace {
 
-constexpr uint64_t small = 1 << 20; // what any file may cost
-
 // Bytes that libdw takes for a unit's line table (libdw/dwarf_getsrclines.c): for each row, and for each byte of the header,
 // which names directories and files.
 constexpr uint64_t row_cost = 100, header_cost = 32;
@@ -282,8 +280,8 @@ void Lines::open()
         size = image_.file().size();
     // All line tables of fastsdt-check, built with -g, would take 1.3 times the file; those of libc6-dbg, which are compressed,
     // 14 times its 4 MB. Read are those of units with probes.
-    state_->budget = 8 * size + 64 * small;
-    state_->find_units(size / 2 + small);
+    state_->budget = 8 * size + 64 * least_cost;
+    state_->find_units(size / 2 + least_cost);
     state_->find_line_tables();
 }
 

@@ -7,6 +7,7 @@
 //
 // Each section is walked note by note until one does not fit; what was before it counts, and a NoteTrouble says where it ended. A note's pc is
 // moved by what .stapsdt.base has moved since the link, as tracers do it; records have the pc as it was, which joins them to their note.
+#include "base/bytes.h"
 #include "base/integers.h"
 #include "elf/notes.h"
 
@@ -23,14 +24,9 @@ namespace {
 
 constexpr size_t most_troubles = 100; // of one image: a damaged section has as many as it has notes
 
-std::string_view text(std::span<const std::byte> bytes)
-{
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-class Reader {
+class NoteReader {
 public:
-    explicit Reader(const Image& image) : image_(image), encoding_(image.encoding()) {}
+    explicit NoteReader(const Image& image) : image_(image), encoding_(image.encoding()) {}
 
     Notes read()
     {
@@ -167,7 +163,7 @@ private:
                     fmt::format("names of version {}", std::to_integer<int>(descriptor[0])));
             return;
         }
-        std::string_view rest = descriptor.size() < header ? std::string_view() : text(descriptor.subspan(header));
+        std::string_view rest = descriptor.size() < header ? std::string_view() : text_of(descriptor.subspan(header));
         bool whole = true;
         const auto next = [&] {
             const auto end = rest.find('\0');
@@ -239,7 +235,7 @@ std::optional<NoteFault> each_note(std::span<const std::byte> section, Encoding 
         if (descriptor > rest.size() || size > rest.size() - descriptor)
             return NoteFault{at, "a note runs over the end of its section"};
         const uint64_t whole = std::min<uint64_t>(descriptor + padded(size), rest.size());
-        std::string_view owner = text(rest.subspan(header, owner_size));
+        std::string_view owner = text_of(rest.subspan(header, owner_size));
         if (owner.ends_with('\0'))
             owner.remove_suffix(1);
         visit({at, rest.first(whole), owner, uint32_t(load(&rest[8], 4, big)), rest.subspan(descriptor, size)});
@@ -287,7 +283,7 @@ Result<ProbeNote> decode_stapsdt(const RawNote& note, Encoding encoding)
     probe.note_address = probe.address = load(&note.descriptor[0], size, big);
     probe.note_base = load(&note.descriptor[size], size, big);
     probe.semaphore = load(&note.descriptor[2 * size], size, big);
-    std::string_view rest = text(note.descriptor.subspan(3 * size));
+    std::string_view rest = text_of(note.descriptor.subspan(3 * size));
     for (std::string_view* field : {&probe.provider, &probe.name, &probe.arguments}) {
         const auto end = rest.find('\0');
         if (end == rest.npos)
@@ -349,7 +345,7 @@ const Record* Notes::site_at(uint64_t note_address) const
 
 Notes read_notes(const Image& image)
 {
-    return Reader(image).read();
+    return NoteReader(image).read();
 }
 
 } // namespace fastsdt

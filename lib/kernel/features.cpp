@@ -6,7 +6,7 @@
 namespace fastsdt {
 namespace {
 
-constexpr unsigned all = 0; // in place of a build: every build of the series
+constexpr unsigned every_build = 0; // in place of a build: every build of the series
 
 // A series that is older than the feature and has it nevertheless.
 struct Backport {
@@ -15,7 +15,7 @@ struct Backport {
     unsigned build; ///< the first with it
 };
 
-struct Row {
+struct FeatureRow {
     Feature feature;
     Arch arch;              ///< whose judge() asks for it; x86_64: i386's too; unknown: no judge() does
     unsigned major, minor;  ///< upstream's first release with it; 0: none
@@ -25,7 +25,7 @@ struct Row {
 
 // Upstream's releases: from its sources. Point releases: the announcements of the stable kernels, and the list in the record of
 // CVE-2024-50099. Ubuntu's builds: its changelogs; of 7.0 the builds 14, 39, 42, 43 and 44 were asked.
-constexpr Row table[] = {
+constexpr FeatureRow table[] = {
     {Feature::nop_table, Arch::x86_64, 6, 16, {}},
     {Feature::insn_is_nop, Arch::x86_64, 6, 19, {}},
     {Feature::decode_rex2, Arch::x86_64, 6, 10, {}},
@@ -72,7 +72,7 @@ constexpr Row table[] = {
 
 static_assert(std::size(table) == size_t(Feature::count), "each feature has a row");
 
-const Backport* backport(const Row& row, const Release& series)
+const Backport* backport(const FeatureRow& row, const Release& series)
 {
     for (const Backport& entry : row.backports)
         if (entry.major && entry.vendor == series.vendor && entry.major == series.major && entry.minor == series.minor)
@@ -81,7 +81,7 @@ const Backport* backport(const Row& row, const Release& series)
 }
 
 // Stable releases took it: whoever maintains an older kernel may have it too.
-bool is_a_fix(const Row& row)
+bool is_a_fix(const FeatureRow& row)
 {
     for (const Backport& entry : row.backports)
         if (entry.major && entry.vendor == Vendor::upstream)
@@ -91,7 +91,7 @@ bool is_a_fix(const Row& row)
 
 enum class Has { no, yes, unknown };
 
-Has has(const Row& row, const Release& release)
+Has has(const FeatureRow& row, const Release& release)
 {
     if (release.patches & bit(row.feature))
         return Has::yes;
@@ -100,7 +100,7 @@ Has has(const Row& row, const Release& release)
     if (!release.before(row.major, row.minor))
         return Has::yes;
     if (const Backport* entry = backport(row, release)) {
-        if (entry->build == all || (release.build != Release::untold && release.build >= entry->build))
+        if (entry->build == every_build || (release.build != Release::untold && release.build >= entry->build))
             return Has::yes;
         return release.build == Release::untold ? Has::unknown : Has::no;
     }
@@ -114,7 +114,7 @@ Has has(const Row& row, const Release& release)
 Knowledge features_of(const Release& release)
 {
     Knowledge knowledge;
-    for (const Row& row : table)
+    for (const FeatureRow& row : table)
         switch (has(row, release)) {
         case Has::no: break;
         case Has::yes: knowledge.has |= bit(row.feature); break;
@@ -126,7 +126,7 @@ Knowledge features_of(const Release& release)
 uint32_t features_for(Arch arch)
 {
     uint32_t features = 0;
-    for (const Row& row : table)
+    for (const FeatureRow& row : table)
         if (row.arch == (arch == Arch::i386 ? Arch::x86_64 : arch))
             features |= bit(row.feature);
     return features;
@@ -135,15 +135,15 @@ uint32_t features_for(Arch arch)
 std::vector<unsigned> builds_with_news(const Release& series)
 {
     std::vector<unsigned> builds;
-    for (const Row& row : table)
-        if (const Backport* entry = backport(row, series); entry && entry->build != all)
+    for (const FeatureRow& row : table)
+        if (const Backport* entry = backport(row, series); entry && entry->build != every_build)
             builds.push_back(entry->build);
     return builds;
 }
 
 Feature patch_named(std::string_view name)
 {
-    for (const Row& row : table)
+    for (const FeatureRow& row : table)
         if (!row.patch.empty() && row.patch == name)
             return row.feature;
     return Feature::count;
@@ -152,7 +152,7 @@ Feature patch_named(std::string_view name)
 std::string patch_suffixes(uint32_t patches)
 {
     std::string text;
-    for (const Row& row : table)
+    for (const FeatureRow& row : table)
         if (patches & bit(row.feature))
             text.append("+").append(row.patch);
     return text;

@@ -121,10 +121,10 @@ std::string_view function_at(const std::vector<Function>& functions, uint64_t ad
     return found && found->address == address ? found->name : std::string_view();
 }
 
-class Reader {
+class ProcessReader {
 public:
-    Reader(pid_t pid, const Unrecorded* unrecorded, const std::vector<Mapping>& known, const LiveVisit& visit,
-           Access access)
+    ProcessReader(pid_t pid, const Unrecorded* unrecorded, const std::vector<Mapping>& known, const LiveVisit& visit,
+                  Access access)
         : mappings_(known), unrecorded_(unrecorded), visit_(visit), access_(access)
     {
         process_.pid = pid;
@@ -585,7 +585,7 @@ std::string_view name(Change change)
 Process read_process(pid_t pid, bool entries, const Unrecorded* unrecorded, const std::vector<Mapping>& mappings,
                      const LiveVisit& visit, Access access)
 {
-    return Reader(pid, unrecorded, mappings, visit, access).run(entries);
+    return ProcessReader(pid, unrecorded, mappings, visit, access).run(entries);
 }
 
 } // namespace fastsdt

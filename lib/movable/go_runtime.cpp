@@ -24,7 +24,7 @@ std::string_view build_info(const Image& image)
     return all.size() > text && (all[flags] & 2) ? all : std::string_view();
 }
 
-constexpr std::string_view magic = "\xff Go buildinf:";
+constexpr std::string_view build_info_magic = "\xff Go buildinf:";
 
 // Until 1.17 the section has the address of a string instead.
 std::string_view old_version(const Image& image)
@@ -32,7 +32,7 @@ std::string_view old_version(const Image& image)
     constexpr uint64_t string = 16, longest = 128;
     const Section* const section = image.section(".go.buildinfo");
     const auto info = section ? image.contents(*section) : std::span<const std::byte>();
-    if (info.size() < string || std::memcmp(info.data(), magic.data(), magic.size()) != 0)
+    if (info.size() < string || std::memcmp(info.data(), build_info_magic.data(), build_info_magic.size()) != 0)
         return {};
     const auto addresses = go_words(image, section->address + string);
     const auto text = addresses ? go_words(image, addresses->first) : std::nullopt;
@@ -50,7 +50,7 @@ std::string_view version_of(const Image& image)
     if (all.empty())
         return old_version(image);
     const auto size = static_cast<unsigned char>(all[length]);
-    if (!all.starts_with(magic) || size >= longest || size > all.size() - text)
+    if (!all.starts_with(build_info_magic) || size >= longest || size > all.size() - text)
         return {};
     return all.substr(text, size);
 }

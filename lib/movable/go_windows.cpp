@@ -13,17 +13,9 @@
 namespace fastsdt {
 namespace {
 
-constexpr uint64_t page = 4096, jump_size = 5, longest = 32, word_size = 4;
+constexpr uint64_t jump_size = 5, word_size = 4;
 
 using Bytes = std::span<const std::byte>;
-
-Window refused(uint64_t address, Obstacle obstacle)
-{
-    Window window;
-    window.address = address;
-    window.obstacle = obstacle;
-    return window;
-}
 
 // A jump under a condition that the stack's check has: jbe, or jb where the difference may be negative.
 size_t branch_length(Bytes code, unsigned condition)
@@ -215,13 +207,13 @@ Obstacle GoWindows::obstacle_to(const Body& body, uint64_t start, uint64_t end) 
 {
     if (end - start < jump_size)
         return Obstacle::too_short;
-    if (end - start > longest)
+    if (end - start > longest_window)
         return Obstacle::instruction;
     for (const auto* const targets : {&body.targets, &entered_})
         if (const auto next = std::upper_bound(targets->begin(), targets->end(), start);
             next != targets->end() && *next < end)
             return Obstacle::target;
-    return start % page > page - jump_size ? Obstacle::page : Obstacle::none;
+    return start % smallest_page > smallest_page - jump_size ? Obstacle::page : Obstacle::none;
 }
 
 namespace {

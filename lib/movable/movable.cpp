@@ -13,6 +13,7 @@
 // against it is the Obstacle. Whatever is not understood is one: an indirect jump without a table, a byte that is no instruction.
 #include "movable/movable.h"
 
+#include "base/addresses.h"
 #include "movable/go_windows.h"
 #include "movable/instructions_arm64.h"
 #include "movable/survey.h"
@@ -20,20 +21,6 @@
 #include <algorithm>
 
 namespace fastsdt {
-namespace {
-
-constexpr unsigned longest = 32, page = 4096;
-
-Window refused(uint64_t address, Obstacle obstacle)
-{
-    Window window;
-    window.address = address;
-    window.obstacle = obstacle;
-    return window;
-}
-
-} // namespace
-
 std::string_view text(Obstacle obstacle)
 {
     switch (obstacle) {
@@ -242,13 +229,13 @@ Window Movable::Code::window(uint32_t number, uint64_t start, uint64_t reach) co
         at += instruction.length;
         ++count;
     }
-    if (at - start > longest)
+    if (at - start > longest_window)
         return refused(start, Obstacle::instruction);
     window.length = uint8_t(at - start);
     for (uint64_t byte = start + 1; byte < at; ++byte)
         if (is_target(byte))
             return refused(start, Obstacle::target);
-    if (start % page > page - jump_size)
+    if (start % smallest_page > smallest_page - jump_size)
         return refused(start, Obstacle::page);
     if (survey.is_go_program() && count > 1)
         return refused(start, Obstacle::go_program);
@@ -265,7 +252,7 @@ Window Movable::Code::longer(uint32_t number, uint64_t start, uint64_t reach) co
     for (Window next = first; next.obstacle != Obstacle::none;) {
         const auto before = survey.previous(number, start);
         Instruction instruction;
-        if (is_target(start) || !before || probed - *before >= longest || !survey.decode(*before, instruction)
+        if (is_target(start) || !before || probed - *before >= longest_window || !survey.decode(*before, instruction)
             || (instruction.ends_block() && !instruction.branches())) // what branches goes on here, too
             return first;
         start = *before;

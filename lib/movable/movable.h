@@ -75,6 +75,15 @@ struct Window {
     bool tail_call = false; ///< an exit that is a jump to another function
     Obstacle obstacle = Obstacle::none;
 };
+inline constexpr uint64_t longest_window = 32;
+/// What stands at the address stays there.
+inline Window refused(uint64_t address, Obstacle obstacle)
+{
+    Window window;
+    window.address = address;
+    window.obstacle = obstacle;
+    return window;
+}
 
 /// The code of one file, read once: in time that grows with its size. The image has to outlive it.
 class Movable {

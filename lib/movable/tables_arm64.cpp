@@ -16,7 +16,7 @@
 namespace fastsdt {
 namespace {
 
-struct Value {
+struct KnownValue {
     enum Kind : uint8_t { other, address, entry, sum } kind = other;
     bool is_signed = false;
     uint8_t size = 0, shift = 0; ///< of a table's entry: bytes, and how far it is shifted
@@ -28,7 +28,7 @@ struct Value {
 /// What registers hold.
 class Registers {
 public:
-    const Value& operator[](unsigned reg) const { return values_[reg]; }
+    const KnownValue& operator[](unsigned reg) const { return values_[reg]; }
 
     void step(uint32_t word, uint64_t address)
     {
@@ -39,30 +39,30 @@ public:
             compared_ = uint32_t{1} << n;
             most_ = word >> 10 & 0xfff;
         } else if (relative == arm64::PcRelative::adr || relative == arm64::PcRelative::adrp) {
-            set(d, {.kind = Value::address, .at = arm64::refers_to(word, address)});
-        } else if ((word & 0xffc00000) == 0x91000000 && values_[n].kind == Value::address) { // add with a constant
-            set(d, {.kind = Value::address, .at = values_[n].at + (word >> 10 & 0xfff)});
+            set(d, {.kind = KnownValue::address, .at = arm64::refers_to(word, address)});
+        } else if ((word & 0xffc00000) == 0x91000000 && values_[n].kind == KnownValue::address) { // add with a constant
+            set(d, {.kind = KnownValue::address, .at = values_[n].at + (word >> 10 & 0xfff)});
         } else if ((word & 0x7fe0ffe0) == 0x2a0003e0) { // mov
             const bool compared = is_compared(m);
             set(d, values_[m]);
             compared_ |= uint32_t{compared} << d;
         } else if ((word & 0x3f200c00) == 0x38200800 && (word >> 22 & 3) != 0) { // a load by two registers
             const auto size = uint8_t(1 << (word >> 30));
-            const bool known = values_[n].kind == Value::address && size <= 4;
+            const bool known = values_[n].kind == KnownValue::address && size <= 4;
             const uint64_t count = is_compared(m) ? most_ + 1 : 0;
             set(d,
-                known ? Value{.kind = Value::entry,
-                              .is_signed = (word >> 23 & 1) != 0,
-                              .size = size,
-                              .at = values_[n].at,
-                              .count = count}
-                      : Value{});
+                known ? KnownValue{.kind = KnownValue::entry,
+                                   .is_signed = (word >> 23 & 1) != 0,
+                                   .size = size,
+                                   .at = values_[n].at,
+                                   .count = count}
+                      : KnownValue{});
         } else if ((word & 0xffe00000) == 0x8b200000) { // add of an extended register
             const unsigned extension = word >> 13 & 7;
             set(d, sum_of(values_[n], values_[m], word >> 10 & 7, extension >= 4));
         } else if ((word & 0xffe00000) == 0x8b000000) { // add of a shifted register
             const unsigned shift = word >> 10 & 63;
-            const bool turned = shift == 0 && values_[n].kind == Value::entry;
+            const bool turned = shift == 0 && values_[n].kind == KnownValue::entry;
             set(d, turned ? sum_of(values_[m], values_[n], 0, false) : sum_of(values_[n], values_[m], shift, false));
         } else if ((word & 0xfc000000) == 0x94000000 || (word & 0xfffffc1f) == 0xd63f0000) { // a call
             for (unsigned reg = 0; reg < first_kept; ++reg)
@@ -79,25 +79,25 @@ private:
     static constexpr unsigned first_kept = 19; // by functions that are called
 
     bool is_compared(unsigned reg) const { return (compared_ >> reg & 1) != 0; }
-    void set(unsigned reg, const Value& value)
+    void set(unsigned reg, const KnownValue& value)
     {
         compared_ &= ~(uint32_t{1} << reg);
         if (reg != 31)
             values_[reg] = value;
     }
-    static Value sum_of(const Value& base, const Value& entry, unsigned shift, bool is_signed)
+    static KnownValue sum_of(const KnownValue& base, const KnownValue& entry, unsigned shift, bool is_signed)
     {
-        if (base.kind != Value::address || entry.kind != Value::entry || shift > 3)
-            return {.kind = Value::sum};
-        Value sum = entry;
-        sum.kind = Value::sum;
+        if (base.kind != KnownValue::address || entry.kind != KnownValue::entry || shift > 3)
+            return {.kind = KnownValue::sum};
+        KnownValue sum = entry;
+        sum.kind = KnownValue::sum;
         sum.is_signed = sum.is_signed || is_signed;
         sum.shift = uint8_t(shift);
         sum.base = base.at;
         return sum;
     }
 
-    Value values_[32];
+    KnownValue values_[32];
     uint32_t compared_ = 0; // registers that are at most that, as has been found out, or something else has been done
     uint64_t most_ = 0;
 };
@@ -113,8 +113,8 @@ void Survey::find_table(Computed& jump)
     for (uint64_t at = std::max(body.begin, jump.address < farthest ? 0 : jump.address - farthest); at < jump.address;
          at += 4)
         registers.step(arm64::word_of(marks_.code_at(at)), at);
-    const Value& value = registers[arm64::word_of(marks_.code_at(jump.address)) >> 5 & 31];
-    if (value.kind != Value::sum)
+    const KnownValue& value = registers[arm64::word_of(marks_.code_at(jump.address)) >> 5 & 31];
+    if (value.kind != KnownValue::sum)
         return;
     jump.sums = true;
     if (value.base == 0 || (value.count == 0 && jump.at_return)) // it may lead to the function's begin

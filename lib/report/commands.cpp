@@ -118,19 +118,14 @@ std::string print_arguments(std::string_view probe, const ArgumentNames& names)
     return fmt::format("printf(\"{}\\n\"{});", format, values);
 }
 
-template <typename... Args> void remark(AttachPoint& point, fmt::format_string<Args...> text, Args&&... args)
-{
-    point.remarks.push_back(fmt::format(text, std::forward<Args>(args)...));
-}
-
 /// A result in registers, as bpftrace and uprobe_events read it.
-struct Value {
+struct RegisterResult {
     std::string format, bpftrace; ///< of printf(): the format, and the values, each after a comma
     std::string perf;
 };
 
 // Empty: there is no result, or none that both can read.
-Value value_of(const Record& exit, Arch arch)
+RegisterResult value_of(const Record& exit, Arch arch)
 {
     const bool x86_64 = arch == Arch::x86_64;
     if ((!x86_64 && arch != Arch::arm64) || exit.tail_call())
@@ -326,7 +321,7 @@ void Commands::write_exits_bpftrace(AttachPoint& point, std::string_view symbol)
             }
         if (!record)
             continue;
-        const Value value = value_of(*record, arch_);
+        const RegisterResult value = value_of(*record, arch_);
         const std::string what = tail_call          ? ": tail call"
             : record->result == FASTSDT_RESULT_NONE ? ""
             : value.format.empty()                  ? " = ?"

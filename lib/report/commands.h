@@ -5,6 +5,8 @@
 #include "elf/image.h"
 #include "report/plan.h"
 
+#include <fmt/format.h>
+
 #include <set>
 #include <string>
 #include <string_view>
@@ -12,6 +14,11 @@
 #include <vector>
 
 namespace fastsdt {
+
+template <typename... Args> void remark(AttachPoint& point, fmt::format_string<Args...> text, Args&&... args)
+{
+    point.remarks.push_back(fmt::format(text, std::forward<Args>(args)...));
+}
 
 /// The text as one word of a POSIX shell.
 std::string shell_quoted(std::string_view text);

@@ -157,7 +157,7 @@ void Report::check_record(const Record& record, uint64_t address, const Evaluati
 
     const Layout* const row = find_layout(record.layout);
     const Shape* const shape = row ? &row->shape : nullptr;
-    if (x86(image.arch()) && shape
+    if (is_x86(image.arch()) && shape
         && (record.patch_offset != shape->patch_offset || record.patch_length != shape->patch_length))
         add(to, FindingId::record_mismatch,
             fmt::format("the record says {} bytes may be patched from offset {}, but {} has {} at {}",

@@ -9,7 +9,7 @@ namespace fastsdt {
 
 inline constexpr char nop10_crosses[] = "the nop10 crosses a page: every kernel rejects a probe on it";
 
-inline bool x86(Arch arch)
+inline bool is_x86(Arch arch)
 {
     return arch == Arch::x86_64 || arch == Arch::i386;
 }

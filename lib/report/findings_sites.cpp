@@ -114,7 +114,7 @@ void Report::check_site_verdicts(SiteReport& site)
     const auto add_here = [&](FindingId id, std::string message, std::optional<Severity> severity = {}) {
         add(site.findings, id, std::move(message), probe.address, severity);
     };
-    if (judged->length == 0 && (x86(image.arch()) || image.arch() == Arch::arm64))
+    if (judged->length == 0 && (is_x86(image.arch()) || image.arch() == Arch::arm64))
         add_here(FindingId::unknown_layout,
                  fmt::format("{} is not a known site", hex(site.bytes.first(std::min<size_t>(site.bytes.size(), 5)))));
     const bool crossing = patch_crosses_page(image, probe.address, *judged);

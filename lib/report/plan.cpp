@@ -30,11 +30,6 @@ int rank(Verdict verdict)
     return 0;
 }
 
-template <typename... Args> void remark(AttachPoint& point, fmt::format_string<Args...> text, Args&&... args)
-{
-    point.remarks.push_back(fmt::format(text, std::forward<Args>(args)...));
-}
-
 class Planner {
 public:
     Planner(const Image& image, const Notes& notes, const Kernel& kernel)
