@@ -55,24 +55,24 @@ enum class InLine : Tag { function_id = 1 };
 enum class InFunction : Tag { id = 1, name, system_name };
 
 // A frame and the functions that are inlined there, the innermost first.
-struct Frame {
+struct StackFrame {
     uint64_t address = 0;
     std::string file;
     std::vector<std::string> names;
-    auto operator<=>(const Frame&) const = default;
+    auto operator<=>(const StackFrame&) const = default;
 };
 
 // "7f0012345678 symbol+12 (/path)", as StackForm::perf has it; "7f0012345678 symbol (inlined)" before it.
-std::vector<Frame> frames(const Datum& stack)
+std::vector<StackFrame> frames(const Datum& stack)
 {
-    std::vector<Frame> all;
+    std::vector<StackFrame> all;
     bool is_inlined = false;
     for (const std::string& line : frames_of(stack)) {
         const size_t blank = std::min(line.find(' '), line.size());
         std::string_view name = std::string_view(line).substr(std::min(blank + 1, line.size()));
         if (!std::exchange(is_inlined, name.ends_with(inlined_mark)))
             all.emplace_back();
-        Frame& frame = all.back();
+        StackFrame& frame = all.back();
         std::from_chars(line.data(), line.data() + blank, frame.address, 16);
         if (is_inlined) {
             name.remove_suffix(inlined_mark.size());
@@ -189,7 +189,7 @@ private:
         for (size_t i = 0; i < map.keys.size() && i < entry.keys.size(); ++i) {
             const Datum& key = entry.keys[i];
             if (map.keys[i].kind == ValueKind::stack)
-                for (const Frame& frame : frames(key))
+                for (const StackFrame& frame : frames(key))
                     sample.first.push_back(location_of(frame));
             else if (map.keys[i].kind == ValueKind::integer && !map.keys[i].shape)
                 sample.second.push_back({labels[i], "", key.number});
@@ -199,7 +199,7 @@ private:
         return sample;
     }
 
-    uint64_t location_of(const Frame& frame)
+    uint64_t location_of(const StackFrame& frame)
     {
         for (const std::string& name : frame.names)
             functions_.try_emplace(name, functions_.size() + 1);
@@ -268,7 +268,7 @@ private:
         mapping.add_bool(InMapping::has_inline_frames, true);
     }
 
-    void location(protozero::pbf_builder<InProfile>& to, const Frame& frame, uint64_t id)
+    void location(protozero::pbf_builder<InProfile>& to, const StackFrame& frame, uint64_t id)
     {
         protozero::pbf_builder<InLocation> location(to, InProfile::location);
         location.add_uint64(InLocation::id, id);
@@ -285,7 +285,7 @@ private:
     std::vector<std::pair<std::string, std::string>> types_; // name and unit
     std::map<Sample, std::vector<int64_t>> samples_;
     std::map<std::string, Mapping> mappings_; // by file
-    std::map<Frame, uint64_t> locations_;
+    std::map<StackFrame, uint64_t> locations_;
     std::map<std::string, uint64_t> functions_;
     std::map<std::string, size_t> numbers_ = {{"", 0}}; // in strings_
     std::vector<std::string> strings_ = {""};

@@ -103,7 +103,7 @@ struct MakerWords {
 };
 static_assert(Tables::maker + sizeof(MakerWords) <= Tables::clock);
 
-template <class T> std::vector<std::byte> bytes_of(const T& value)
+template <class T> std::vector<std::byte> copied_bytes(const T& value)
 {
     const auto* const first = reinterpret_cast<const std::byte*>(&value);
     return {first, first + sizeof value};
@@ -123,7 +123,7 @@ std::vector<std::pair<size_t, std::vector<std::byte>>> encode(const Maker& maker
     const auto& [first, second] = maker.arenas;
     const MakerWords words{maker.tracer.pid, maker.tracer.start_time, maker.tracer.pid_namespace, first.start,
                            first.size};
-    return {{Tables::second_arena, bytes_of(second)}, {Tables::maker, bytes_of(words)}};
+    return {{Tables::second_arena, copied_bytes(second)}, {Tables::maker, copied_bytes(words)}};
 }
 
 Maker read_maker(Target& target, uint64_t data)

@@ -199,7 +199,8 @@ const Kernel::Made& Kernel::program_for(const Context& context, const Site& site
 }
 
 // @return  by target: 0, or the errno
-std::vector<int> Kernel::link(int program, const std::vector<Target>& targets, const std::vector<uint64_t>& cookies)
+std::vector<int> Kernel::link(int program, const std::vector<fastsdt::Target>& targets,
+                              const std::vector<uint64_t>& cookies)
 {
     const pid_t only = filters_ ? options_.only : 0;
     if (multi_ != MultiSupport::none)

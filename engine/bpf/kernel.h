@@ -91,7 +91,7 @@ private:
     using Attached = std::tuple<std::string, uint64_t, uint64_t, bool, const Made*>;
     struct Group { ///< of one program and one file
         std::vector<Attached> places;
-        std::vector<Target> targets;
+        std::vector<fastsdt::Target> targets;
         std::vector<uint64_t> cookies;
         std::vector<size_t> sites;
     };
@@ -100,7 +100,8 @@ private:
         std::vector<SiteState> states;
     };
     Plan plan(pid_t pid, std::span<const Site> sites, const std::vector<Mapping>& mappings);
-    std::vector<int> link(int program, const std::vector<Target>& targets, const std::vector<uint64_t>& cookies);
+    std::vector<int> link(int program, const std::vector<fastsdt::Target>& targets,
+                          const std::vector<uint64_t>& cookies);
     fastsdt::Kernel& running();
     bool takes_nop10();
     std::string name_of(const ValueType& type, uint64_t number, pid_t whose);

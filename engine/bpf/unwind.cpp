@@ -6,6 +6,7 @@
 #include "bpf/arguments.h"
 #include "bpf/maker.h"
 #include "bpf/unwinder.h"
+#include "code/machine.h"
 #include "code/site_state.h"
 
 #include <algorithm>
@@ -29,8 +30,6 @@ struct Walk {
 };
 
 constexpr unsigned x86_frame_pointer = 5, x86_stack_pointer = 4; // as instructions encode them
-
-constexpr int word = 8;
 
 } // namespace
 
@@ -63,11 +62,11 @@ void Maker::read_stack(size_t to, A::Label cannot)
     a_.alu(BPF_SUB, A::r0, A::r1);
     a_.shift_right(A::r0, 63); // 1: below it
     a_.move(A::r1, A::r3);
-    a_.bit_and(A::r1, word - 1);
+    a_.bit_and(A::r1, stack_word - 1);
     a_.alu(BPF_OR, A::r0, A::r1);
     a_.jump_if(BPF_JNE, A::r0, 0, cannot);
     walk_address(A::r1, to);
-    a_.move(A::r2, word);
+    a_.move(A::r2, stack_word);
     a_.call(BPF_FUNC_probe_read_user);
     a_.jump_if(BPF_JNE, A::r0, 0, cannot);
 }
@@ -105,7 +104,7 @@ void Maker::begin_walk(A::Label cannot)
         load_walk(A::r3, offsetof(Walk, stack_pointer));
         read_stack(offsetof(Walk, address), cannot);
         load_walk(A::r0, offsetof(Walk, stack_pointer));
-        a_.add(A::r0, word);
+        a_.add(A::r0, stack_word);
         store_walk(offsetof(Walk, stack_pointer), A::r0);
         load_walk(A::r0, offsetof(Walk, address));
     }
@@ -158,7 +157,7 @@ void Maker::find_module(A::Label unknown)
     store_walk(offsetof(Walk, wanted), A::r1);
     a_.load(BPF_DW, A::r3, A::r0, offsetof(ModuleValue, told_by));
     walk_address(A::r1, offsetof(Walk, word));
-    a_.move(A::r2, word);
+    a_.move(A::r2, stack_word);
     a_.call(BPF_FUNC_probe_read_user);
     // Of a page that is not in memory nobody knows. One jump for both: verifiers have a limit of them.
     a_.shift_right(A::r0, 63);
@@ -260,7 +259,7 @@ void Maker::to_caller(A::Label outermost, A::Label unknown)
     a_.bind(have_cfa);
 
     load_walk(A::r3, offsetof(Walk, cfa));
-    a_.add(A::r3, -word);
+    a_.add(A::r3, -stack_word);
     choose(A::r3, offsetof(Walk, stack_pointer), signal_place, KernelRow::signal);
     store_walk(offsetof(Walk, returns_at), A::r3);
     read_stack(offsetof(Walk, address), unknown);

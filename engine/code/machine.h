@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // How the architectures that the engine arms differ, apart from the instructions in stubs.
 #pragma once
+#include "base/addresses.h"
 #include "base/arch.h"
 #include "elf/exits.h"
 
@@ -15,13 +16,13 @@
 
 namespace fastsdt::engine {
 
-/// Bytes of the smallest pages that any kernel has: what text is mapped and made writable by.
-inline constexpr uint64_t smallest_page = 4096;
-
 /// The kernel's signal frame, from the stack pointer behind the handler: offsets of registers.
 struct SignalFrame {
     size_t frame_pointer = 0, link = 0, stack_pointer = 0, place = 0;
 };
+
+/// Bytes of a word of the stack, of each argument there, and of a return address.
+inline constexpr int stack_word = 8;
 
 struct Machine {
     Arch arch = Arch::unknown;
@@ -43,6 +44,8 @@ struct Machine {
 inline constexpr std::byte breakpoint{0xcc};
 /// arm64: the instruction of a site that is not armed.
 inline constexpr uint32_t nop_arm64 = 0xd503201f;
+/// arm64: a landing pad of calls.
+inline constexpr uint32_t bti_c = 0xd503245f;
 
 inline constexpr Machine machine_x86_64{.arch = Arch::x86_64,
                                         .elf = FASTSDT_MACHINE_X86_64,

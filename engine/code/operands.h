@@ -14,8 +14,6 @@ namespace fastsdt::engine {
 
 /// Which of the arguments that a usdt probe's note has the script means, by its number or name. Throws Refusal: there is none.
 unsigned index_of(const Site& site, const std::vector<Argument>& noted, const ir::Argument& argument);
-/// Bytes of each argument on the stack, and of a return address.
-inline constexpr unsigned stack_word = 8;
 /// Throws Refusal unless an entry is known to have that argument on the stack, `index` words from the first.
 void check_stack_argument(const Site& site, unsigned index);
 /// Throws Refusal unless the function has returned its result in a register when the site is hit.

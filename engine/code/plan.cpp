@@ -3,10 +3,9 @@
 
 #include <algorithm>
 
-namespace fastsdt::engine {
+namespace fastsdt::engine::ir {
 namespace {
 
-using namespace ir;
 using Where = Plan::Where;
 
 template <class... Ops> bool is(const Operation& operation)
@@ -270,10 +269,13 @@ private:
 };
 
 } // namespace
+} // namespace fastsdt::engine::ir
+
+namespace fastsdt::engine {
 
 Plan make_plan(const ir::Program& program, const std::function<bool(const ir::Operation&)>& is_leaf)
 {
-    return Planner(program, is_leaf).run();
+    return ir::Planner(program, is_leaf).run();
 }
 
 } // namespace fastsdt::engine

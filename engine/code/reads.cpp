@@ -15,7 +15,7 @@
 namespace fastsdt::engine {
 namespace {
 
-constexpr int64_t most = string_size - 1; // bytes of a string
+constexpr int64_t longest_string = string_size - 1; // bytes of a string
 
 constexpr Word on_stack(size_t offset)
 {
@@ -119,7 +119,7 @@ void Compiler::text_routine()
     find_lasting(away);
     jump_if(Is::below, Role::index, int64_t(string_size), bytes);
     copy_bytes(Role::entry, Role::result, string_size);
-    store_number({.base = Role::entry, .offset = size_t(most), .size = 1}, 0);
+    store_number({.base = Role::entry, .offset = size_t(longest_string), .size = 1}, 0);
     jump(tidy);
 
     bind(bytes); // one by one; the end of the string has to be among them
@@ -146,12 +146,12 @@ void Compiler::text_routine()
         // the latter two whole or not at all.
         move_stack(-48);
         store(on_stack(0), Role::entry);
-        store_number(on_stack(8), most);
+        store_number(on_stack(8), longest_string);
         store(on_stack(16), Role::result);
         constant(Role::second, 0);
         apply(Operator::subtract, Role::second, Role::result);
         apply(Operator::bit_and, Role::second, int64_t(smallest_page - 1));
-        constant(Role::index, most);
+        constant(Role::index, longest_string);
         jump_if(Is::not_above, Role::second, Role::index, fits);
         move(Role::second, Role::index);
         bind(fits);

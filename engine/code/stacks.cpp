@@ -22,20 +22,20 @@
 // needs no memory for it, and a signal handler that walks meanwhile does not disturb. What is read the second time may not be what was
 // read first: it is checked again. At worst a stack is interned twice.
 #include "code/compiler.h"
+#include "code/walk.h"
 
 #include <bit>
 
 namespace fastsdt::engine {
 namespace {
 
-constexpr int64_t page = smallest_page, two_words = 16;
+constexpr int64_t page_bytes = smallest_page, two_words = 16;
 constexpr int largest_stack = 36; // bits of its size: 64 GiB
 constexpr int never_mapped = 16;  // bits: a pointer has more
 
 // While the routine runs.
-constexpr Role most = Role::recorded, hash = Role::kept;
-constexpr Role at = Role::entry, lowest = Role::second, left = Role::seen; // of a walk
-constexpr Role goes_on = Role::block;                                      // 1: the stack may go on behind `highest`
+constexpr Role hash = Role::kept;
+constexpr Role goes_on = Role::block; // 1: the stack may go on behind `highest`
 
 } // namespace
 
@@ -62,9 +62,9 @@ void Compiler::find_bounds()
     jump_if_zero(Role::result, main);
     control_block(block, main);
     move(size, block);
-    apply(Operator::bit_and, size, page - 1);
+    apply(Operator::bit_and, size, page_bytes - 1);
     apply(Operator::add, size, Role::result);
-    jump_if(Is::above, size, page - two_words, main);
+    jump_if(Is::above, size, page_bytes - two_words, main);
     load(start, {block, 0, Role::result});
     load(size, {block, 8, Role::result});
     jump_if_zero(start, main); // glibc's main thread has the stack's end for its size
@@ -72,7 +72,7 @@ void Compiler::find_bounds()
     apply(Operator::shift_right, Role::result, largest_stack);
     jump_if_zero(Role::result, main, false);
     unless_within(block, main); // not what we take it for
-    unless_within(lowest, main);
+    unless_within(walk::lowest, main);
     address(Role::highest, {start, size_t(-two_words), size});
     constant(goes_on, 0);
     jump(done);
@@ -85,15 +85,15 @@ void Compiler::find_bounds()
     jump_if(Is::equal, Role::result, Role::seen, own);
     load(Role::index, {data, Tables::stack_at_first});
     bind(own);
-    jump_if(Is::below, lowest, Role::index, unknown);
-    jump_if(Is::above, lowest, Role::highest, unknown);
+    jump_if(Is::below, walk::lowest, Role::index, unknown);
+    jump_if(Is::above, walk::lowest, Role::highest, unknown);
     constant(goes_on, 0);
     jump(done);
 
     // An empty stack ends where the next page may be no more of it.
     bind(unknown);
-    address(Role::highest, {lowest, size_t(-1)});
-    apply(Operator::bit_or, Role::highest, page - 1);
+    address(Role::highest, {walk::lowest, size_t(-1)});
+    apply(Operator::bit_or, Role::highest, page_bytes - 1);
     apply(Operator::subtract, Role::highest, two_words - 1);
     constant(goes_on, 1);
     bind(done);
@@ -114,27 +114,27 @@ void Compiler::unless_readable(Role address, Label outside)
 void Compiler::walk_frames(const Visit& visit)
 {
     const auto loop = label(), end = label();
-    move(lowest, Role::stack_pointer);
-    move(at, Role::first_frame);
-    move(left, most);
+    move(walk::lowest, Role::stack_pointer);
+    move(walk::at, Role::first_frame);
+    move(walk::left, walk::most);
     move(Role::result, Role::innermost);
     visit();
-    count_down(left, end);
+    count_down(walk::left, end);
     move(Role::result, Role::place);
     jump_if_zero(Role::result, loop);
     visit();
-    count_down(left, end);
+    count_down(walk::left, end);
     bind(loop);
-    jump_if_bits(at, 7, end);
-    jump_if(Is::below, at, lowest, end);
-    unless_readable(at, end);
-    load(Role::result, {at, 8});
+    jump_if_bits(walk::at, 7, end);
+    jump_if(Is::below, walk::at, walk::lowest, end);
+    unless_readable(walk::at, end);
+    load(Role::result, {walk::at, 8});
     strip(Role::result);
     jump_if_zero(Role::result, end);
-    address(lowest, {at, two_words});
-    load(at, {at, 0});
+    address(walk::lowest, {walk::at, two_words});
+    load(walk::at, {walk::at, 0});
     visit();
-    count_down(left, loop, false);
+    count_down(walk::left, loop, false);
     bind(end);
 }
 
@@ -143,17 +143,17 @@ void Compiler::count_cut(bool by_rows)
 {
     const auto cut = label(), whole = label();
     jump_if_zero(by_rows ? Role::place : goes_on, whole);
-    jump_if_zero(left, whole);
+    jump_if_zero(walk::left, whole);
     if (!by_rows) {
-        jump_if_bits(at, 7, whole);
+        jump_if_bits(walk::at, 7, whole);
         const int addresses = std::bit_width(machine_.highest);
         for (const int bits : {never_mapped, addresses}) {
-            move(Role::result, at);
+            move(Role::result, walk::at);
             apply(Operator::shift_right, Role::result, bits);
             jump_if_zero(Role::result, whole, bits == never_mapped);
         }
-        jump_if(Is::below, at, lowest, cut);
-        unless_readable(at, cut);
+        jump_if(Is::below, walk::at, walk::lowest, cut);
+        unless_readable(walk::at, cut);
         jump(whole);
     }
     bind(cut);
@@ -202,9 +202,9 @@ void Compiler::stack_routine(bool by_rows)
     else
         move(Role::place, Role::index);
     move(Role::innermost, Role::result);
-    move(Role::first_frame, at);
-    move(Role::stack_pointer, lowest);
-    move(most, Role::table);
+    move(Role::first_frame, walk::at);
+    move(Role::stack_pointer, walk::lowest);
+    move(walk::most, Role::table);
     find_bounds();
 
     constant(hash, 0);
@@ -213,7 +213,7 @@ void Compiler::stack_routine(bool by_rows)
         apply(Operator::bit_xor, hash, Role::result);
         apply(Operator::multiply, hash, Role::tag);
     });
-    apply(Operator::subtract, most, left);
+    apply(Operator::subtract, walk::most, walk::left);
     count_cut(by_rows);
     move(slot, hash);
     apply(Operator::shift_right, slot, 64 - std::countr_zero(stack_slots));
@@ -223,14 +223,14 @@ void Compiler::stack_routine(bool by_rows)
     load(stack, slot_word);
     jump_if_zero(stack, make);
     jump_if(Is::unlike, hash, Word{stack, InternedStack::hash}, next);
-    jump_if(Is::unlike, most, Word{stack, InternedStack::count}, next);
+    jump_if(Is::unlike, walk::most, Word{stack, InternedStack::count}, next);
     address(frame, {stack, InternedStack::frames});
     walk_stack([this, next] {
         jump_if(Is::unlike, Role::result, Word{frame, 0}, next);
         apply(Operator::add, frame, 8);
     });
     move(Role::result, stack);
-    jump_if_zero(left, leave);
+    jump_if_zero(walk::left, leave);
     bind(next);
     apply(Operator::add, slot, 1);
     apply(Operator::bit_and, slot, int64_t(stack_slots - 1));
@@ -242,7 +242,7 @@ void Compiler::stack_routine(bool by_rows)
 
     // If another thread takes the slot first, its stack may be the same.
     bind(make);
-    move(Role::result, most);
+    move(Role::result, walk::most);
     apply(Operator::shift_left, Role::result, 3);
     apply(Operator::add, Role::result, int64_t(InternedStack::frames));
     allocate(none);
@@ -252,8 +252,8 @@ void Compiler::stack_routine(bool by_rows)
         store({frame, 0}, Role::result);
         apply(Operator::add, frame, 8);
     });
-    move(Role::result, most);
-    apply(Operator::subtract, Role::result, left);
+    move(Role::result, walk::most);
+    apply(Operator::subtract, Role::result, walk::left);
     store({stack, InternedStack::count}, Role::result);
     store({stack, InternedStack::hash}, hash);
     long_constant(Role::tag, arena_.data + *tables_.stacks);

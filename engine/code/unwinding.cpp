@@ -5,20 +5,19 @@
 // x86-64's calls push their return address, so it is below the CFA. arm64's put it in the link register: there it is until a function saves
 // it. So it is known of the innermost call, and of one that a signal has interrupted: Role::link, 0 for all others.
 #include "code/compiler.h"
+#include "code/walk.h"
 
 #include <cstddef>
 
 namespace fastsdt::engine {
 namespace {
 
-constexpr Role at = Role::entry, lowest = Role::second, left = Role::seen,
-               most = Role::recorded; // of a walk: code/stacks.cpp
 // An address in the call, or, once a walk has come to its end, whether callers may be missing.
 constexpr Role place = Role::place;
 
 // What unwind_routine() keeps of its caller's registers, and uses: for the search, and then for the row that was found.
 constexpr Role module = Role::kept, row = Role::block, count = Role::recorded, half = Role::table, middle = Role::index;
-constexpr Role cfa = Role::kept, how = Role::recorded, saved = Role::table, word = Role::index;
+constexpr Role cfa = Role::kept, how = Role::recorded, saved = Role::table, temporary = Role::index;
 
 Word part_of_row(size_t offset, int size)
 {
@@ -30,7 +29,7 @@ Word part_of_row(size_t offset, int size)
 // unless_readable(), where it need not be a frame. Changes Role::result.
 void Compiler::unless_on_stack(Role address, Label outside)
 {
-    jump_if(Is::below, address, lowest, outside);
+    jump_if(Is::below, address, walk::lowest, outside);
     jump_if_bits(address, 7, outside);
     unless_readable(address, outside);
 }
@@ -39,16 +38,16 @@ void Compiler::unless_on_stack(Role address, Label outside)
 void Compiler::walk_rows(const Visit& visit)
 {
     const auto loop = label(), end = label();
-    move(lowest, Role::stack_pointer);
-    move(at, Role::first_frame);
-    move(left, most);
+    move(walk::lowest, Role::stack_pointer);
+    move(walk::at, Role::first_frame);
+    move(walk::left, walk::most);
     load(place, {Role::stack, 0});
     if (!pushes_return())
         load(Role::link, {Role::stack, 8});
     move(Role::result, Role::innermost);
     bind(loop);
     visit();
-    count_down(left, end);
+    count_down(walk::left, end);
     call_from_routine(routines_.unwind);
     jump_if_zero(Role::result, loop, false);
     bind(end);
@@ -68,9 +67,9 @@ void Compiler::unwind_routine()
         pushed_return(unknown);
     else
         linked_return(unknown);
-    move(lowest, cfa);
-    address(place, {word, size_t(-1)});
-    move(Role::result, word);
+    move(walk::lowest, cfa);
+    address(place, {temporary, size_t(-1)});
+    move(Role::result, temporary);
     jump_if_zero(Role::result, leave, false);
     bind(outermost);
     constant(place, 0);
@@ -133,7 +132,7 @@ void Compiler::find_row(Label unknown)
     bind(done);
 }
 
-// To `cfa`, `saved` and `how`: of the row. To `word`: the register from which the CFA counts.
+// To `cfa`, `saved` and `how`: of the row. To `temporary`: the register from which the CFA counts.
 void Compiler::find_cfa(Label signal, Label outermost, Label unknown)
 {
     const auto by_register = label(), at_frame = label(), done = label();
@@ -149,41 +148,41 @@ void Compiler::find_cfa(Label signal, Label outermost, Label unknown)
         apply(Operator::shift_right, how, UnwindRow::bits_of_rule);
         apply(Operator::bit_and, rule, rules);
     }
-    move(word, lowest);
+    move(temporary, walk::lowest);
     jump_if(Is::equal, rule, UnwindRow::stack_pointer, by_register);
-    move(word, at);
+    move(temporary, walk::at);
     jump_if(Is::equal, rule, UnwindRow::frame_pointer, by_register);
     jump_if(Is::equal, rule, UnwindRow::at_frame_pointer, at_frame);
     jump_if(Is::equal, rule, UnwindRow::signal, signal);
     jump_if(Is::equal, rule, UnwindRow::outermost, outermost);
     jump(unknown);
     bind(at_frame);
-    apply(Operator::add, cfa, at);
+    apply(Operator::add, cfa, walk::at);
     unless_on_stack(cfa, unknown);
     load(cfa, {cfa, 0});
     jump(done);
     bind(by_register);
-    apply(Operator::add, cfa, word);
+    apply(Operator::add, cfa, temporary);
     bind(done);
 }
 
-// To `word`: the return address, and to `at`: the caller's frame pointer.
+// To `temporary`: the return address, and to `at`: the caller's frame pointer.
 void Compiler::pushed_return(Label unknown)
 {
     const auto own = label(), done = label();
-    address(word, {cfa, size_t(-8)});
-    unless_on_stack(word, unknown);
-    load(word, {word, 0});
+    address(temporary, {cfa, size_t(-8)});
+    unless_on_stack(temporary, unknown);
+    load(temporary, {temporary, 0});
     jump_if_zero(saved, done);
     jump_if(Is::equal, saved, UnwindRow::at_own, own);
     negate(saved);
     address(saved, {cfa, 0, saved, 8});
     unless_on_stack(saved, unknown);
-    load(at, {saved, 0});
+    load(walk::at, {saved, 0});
     jump(done);
     bind(own);
-    unless_on_stack(at, unknown);
-    load(at, {at, 0});
+    unless_on_stack(walk::at, unknown);
+    load(walk::at, {walk::at, 0});
     bind(done);
 }
 
@@ -191,30 +190,30 @@ void Compiler::pushed_return(Label unknown)
 void Compiler::linked_return(Label unknown)
 {
     const auto from_base = label(), have_slot = label(), in_link = label(), alone = label(), done = label();
-    jump_if(Is::below, cfa, lowest, unknown);
+    jump_if(Is::below, cfa, walk::lowest, unknown);
     jump_if_bits(how, UnwindRow::counts_from_base, from_base);
     negate(saved);
     address(saved, {cfa, 0, saved, 8});
     jump(have_slot);
     bind(from_base);
-    address(saved, {word, size_t(-8), saved, 8});
+    address(saved, {temporary, size_t(-8), saved, 8});
     bind(have_slot);
     apply(Operator::bit_and, how, UnwindRow::places_of_return);
     jump_if(Is::equal, how, UnwindRow::in_link, in_link);
     unless_on_stack(saved, unknown);
     jump_if(Is::equal, how, UnwindRow::alone, alone);
-    load(word, {saved, 8});
-    load(at, {saved, 0});
+    load(temporary, {saved, 8});
+    load(walk::at, {saved, 0});
     jump(done);
     bind(alone);
-    load(word, {saved, 0});
+    load(temporary, {saved, 0});
     jump(done);
     bind(in_link);
-    move(word, Role::link);
-    jump_if_zero(word, unknown);
+    move(temporary, Role::link);
+    jump_if_zero(temporary, unknown);
     bind(done);
     constant(Role::link, 0);
-    strip(word);
+    strip(temporary);
 }
 
 // From the kernel's signal frame, which is at the stack pointer, to what the signal has interrupted. The handler's stack may be above it: what
@@ -222,18 +221,18 @@ void Compiler::linked_return(Label unknown)
 void Compiler::interrupted(Label unknown)
 {
     const SignalFrame& frame = machine_.signal_frame;
-    address(word, {lowest, frame.frame_pointer});
-    unless_on_stack(word, unknown);
-    address(word, {lowest, frame.place - 8});
-    unless_on_stack(word, unknown);
-    load(cfa, {lowest, frame.stack_pointer});
-    jump_if(Is::below, cfa, lowest, unknown);
-    load(at, {lowest, frame.frame_pointer});
+    address(temporary, {walk::lowest, frame.frame_pointer});
+    unless_on_stack(temporary, unknown);
+    address(temporary, {walk::lowest, frame.place - 8});
+    unless_on_stack(temporary, unknown);
+    load(cfa, {walk::lowest, frame.stack_pointer});
+    jump_if(Is::below, cfa, walk::lowest, unknown);
+    load(walk::at, {walk::lowest, frame.frame_pointer});
     if (!pushes_return())
-        load(Role::link, {lowest, frame.link});
-    load(Role::result, {lowest, frame.place});
+        load(Role::link, {walk::lowest, frame.link});
+    load(Role::result, {walk::lowest, frame.place});
     move(place, Role::result);
-    move(lowest, cfa);
+    move(walk::lowest, cfa);
 }
 
 } // namespace fastsdt::engine

@@ -16,7 +16,7 @@ constexpr auto longest_interruption = std::chrono::seconds(1);
 // What is read at once, so that it stays in the processor's cache.
 constexpr size_t most_at_once = size_t(32) << 10;
 
-uint64_t word(std::span<const std::byte> bytes, size_t offset)
+uint64_t ring_word(std::span<const std::byte> bytes, size_t offset)
 {
     return load(&bytes[offset], 8, false);
 }
@@ -51,7 +51,7 @@ size_t EventReader::size_at(std::span<const std::byte> record, uint64_t position
 {
     if (record.size() < Ring::values)
         return 0;
-    const uint64_t commit = word(record, Ring::commit), number = commit >> 32;
+    const uint64_t commit = ring_word(record, Ring::commit), number = commit >> 32;
     if (uint32_t(commit) != Ring::committed(position) || number >= kinds_.size() || !kinds_[number].statement)
         return 0;
     const size_t size = kinds_[number].size;
@@ -60,11 +60,11 @@ size_t EventReader::size_at(std::span<const std::byte> record, uint64_t position
 
 void EventReader::decode(size_t ring, std::span<const std::byte> record, std::vector<Event>& to) const
 {
-    const auto [statement, size] = kinds_[word(record, Ring::commit) >> 32];
+    const auto [statement, size] = kinds_[ring_word(record, Ring::commit) >> 32];
     if (sink_ && sink_->take(process_, *statement, record.first(size)))
         return;
     Event& event = to.emplace_back();
-    event.clock = word(record, Ring::clock);
+    event.clock = ring_word(record, Ring::clock);
     event.statement = statement;
     event.process = process_;
     event.ring = ring;
@@ -77,8 +77,8 @@ void EventReader::read_ring(size_t ring, const ReadData& read, const ChangeData&
     const auto header = read(ring, Ring::header);
     if (header.size() < Ring::header)
         return;
-    const uint64_t head = word(header, Ring::head), lost = word(header, Ring::lost);
-    uint64_t limit = word(header, Ring::limit);
+    const uint64_t head = ring_word(header, Ring::head), lost = ring_word(header, Ring::lost);
+    uint64_t limit = ring_word(header, Ring::limit);
     auto [found, fresh] = places_.try_emplace(ring);
     Place& place = found->second;
     if (fresh)
@@ -122,7 +122,8 @@ void EventReader::read_ring(size_t ring, const ReadData& read, const ChangeData&
         const auto now = fetch();
         size_t offset = 0;
         for (const size_t size : sizes) {
-            if (word(now, offset + Ring::commit) != word(seen, offset + Ring::commit)) // the process wrote this
+            if (ring_word(now, offset + Ring::commit)
+                != ring_word(seen, offset + Ring::commit)) // the process wrote this
                 break;
             decode(ring, std::span(now).subspan(offset), to);
             offset += size;

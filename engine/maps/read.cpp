@@ -24,7 +24,7 @@ private:
 };
 
 /// min and max are kept as unsigned numbers of which the largest wins: see keep_extreme() in code/x86/statements.cpp.
-int64_t number_of(uint64_t kept, const Map& map)
+int64_t extreme_of(uint64_t kept, const Map& map)
 {
     if (map.kind == MapKind::min)
         kept = ~kept;
@@ -81,7 +81,7 @@ bool decode(const Map& map, const Bytes& bytes, size_t offset, Entry& entry)
         entry.count = bytes.word(offset);
         entry.number = int64_t(bytes.word(offset + 8));
         if (map.kind == MapKind::min || map.kind == MapKind::max)
-            entry.number = number_of(uint64_t(entry.number), map);
+            entry.number = extreme_of(uint64_t(entry.number), map);
         return entry.count != 0;
     case MapKind::hist:
     case MapKind::lhist:
@@ -105,9 +105,9 @@ std::vector<Slice> all_slices(const Tables& tables, Window window, const ReadDat
 }
 
 /// The memory of a run, as it is now.
-class Memory {
+class TableMemory {
 public:
-    Memory(const Tables& tables, Window window, const ReadData& read, std::span<const Slice> slices)
+    TableMemory(const Tables& tables, Window window, const ReadData& read, std::span<const Slice> slices)
         : tables_(tables), window_(window), read_(read), left_(window.size)
     {
         for (const Slice& of : slices) {
@@ -198,7 +198,7 @@ void merge(const Map& map, Merged& merged, const Entry& entry)
 }
 
 /// Reads a map of one thread, or a shared one. @param base  of the thread's block, or 0
-void read_map(const Map& map, const Table& table, size_t base, Memory& memory, Merged& merged)
+void read_map(const Map& map, const Table& table, size_t base, TableMemory& memory, Merged& merged)
 {
     size_t unused = 0;
     if (table.own) {
@@ -251,7 +251,7 @@ void read_map(const Map& map, const Table& table, size_t base, Memory& memory, M
 Maps read_slices(const Script& script, const Tables& tables, Window window, const ReadData& read,
                  std::span<const Slice> slices, bool with_shared)
 {
-    Memory memory(tables, window, read, slices);
+    TableMemory memory(tables, window, read, slices);
     Maps maps;
     std::vector<Merged> merged(script.maps.size());
     const auto read_maps_at = [&](size_t base, bool shared) {
@@ -261,7 +261,7 @@ Maps read_slices(const Script& script, const Tables& tables, Window window, cons
     };
     if (with_shared)
         read_maps_at(0, true);
-    for (const Memory::Block& block : memory.blocks()) { // without an owner: of a thread that has ended, perhaps
+    for (const TableMemory::Block& block : memory.blocks()) { // without an owner: of a thread that has ended, perhaps
         maps.threads += block.owned;
         read_maps_at(block.offset, false);
     }
@@ -288,8 +288,8 @@ std::vector<size_t> blocks_of(const Tables& tables, Window window, const ReadDat
     std::vector<size_t> offsets;
     if (window.size == 0)
         return offsets;
-    const Memory memory(tables, window, read, all_slices(tables, window, read));
-    for (const Memory::Block& block : memory.blocks())
+    const TableMemory memory(tables, window, read, all_slices(tables, window, read));
+    for (const TableMemory::Block& block : memory.blocks())
         offsets.push_back(block.offset);
     return offsets;
 }
@@ -438,7 +438,7 @@ void clear_table(const Script& script, const Tables& tables, Window window, size
     const bool subtracted = is_subtracted(script, tables, map);
     if (subtracted && kind != MapKind::min && kind != MapKind::max)
         return;
-    Memory memory(tables, window, read, all_slices(tables, window, read));
+    TableMemory memory(tables, window, read, all_slices(tables, window, read));
     const auto clear_entries = [&](size_t offset, size_t count) {
         const Bytes bytes = memory.fetch(offset, table.entry_size * count);
         const auto set = [&](size_t at, uint64_t from, uint64_t to) {
@@ -479,7 +479,7 @@ void clear_table(const Script& script, const Tables& tables, Window window, size
     };
     if (table.shared)
         return clear_at(0);
-    for (const Memory::Block& block : memory.blocks())
+    for (const TableMemory::Block& block : memory.blocks())
         clear_at(block.offset);
 }
 
@@ -488,7 +488,7 @@ namespace {
 std::vector<Piece> contents_of(const Tables& tables, Window window, const ReadData& read, std::span<const Slice> slices,
                                bool with_shared)
 {
-    Memory memory(tables, window, read, slices);
+    TableMemory memory(tables, window, read, slices);
     std::vector<Piece> pieces;
     const auto add_at = [&](size_t base, bool shared) {
         for (const Table& table : tables.maps) {
@@ -508,9 +508,9 @@ std::vector<Piece> contents_of(const Tables& tables, Window window, const ReadDa
     };
     if (with_shared)
         add_at(0, true);
-    for (const Memory::Block& block : memory.blocks())
+    for (const TableMemory::Block& block : memory.blocks())
         add_at(block.offset, false);
-    for (const Memory::Block& block : memory.blocks())
+    for (const TableMemory::Block& block : memory.blocks())
         pieces.push_back({block.owner, 8});
     return pieces;
 }
@@ -550,7 +550,7 @@ void subtract(const Script& script, size_t map, Maps& now, const Maps& before)
             entry.count -= was.count;
             return entry.number == 0 && entry.count == 0; // a stub adds first and counts then
         case MapKind::min:
-        case MapKind::max: entry.count -= was.count; return entry.count == 0 && entry.number == number_of(0, what);
+        case MapKind::max: entry.count -= was.count; return entry.count == 0 && entry.number == extreme_of(0, what);
         case MapKind::hist:
         case MapKind::lhist: {
             uint64_t any = 0;

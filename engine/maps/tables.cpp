@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "maps/tables.h"
 
+#include "base/addresses.h"
 #include "base/unusable.h"
 
 #include <algorithm>
@@ -50,11 +51,6 @@ bool deletes(const Script& script, size_t map)
     return found;
 }
 
-size_t up(size_t value, size_t to)
-{
-    return (value + to - 1) / to * to;
-}
-
 } // namespace
 
 size_t first_entry(const std::vector<uint64_t>& words, size_t entries)
@@ -99,7 +95,7 @@ static Table table_of(const Script& script, size_t number)
         // entries too.
         table.value = 8;
         table.keys = 8 + table.value_size;
-        table.entry_size = up(table.keys + table.key_bytes(), 16);
+        table.entry_size = up_to(table.keys + table.key_bytes(), 16);
         table.entries =
             map.keys.empty() ? 16 : std::bit_floor(std::min(2 * most_keys, most_table_bytes / table.entry_size));
     } else if (map.keys.empty()) {
@@ -116,7 +112,7 @@ static Table table_of(const Script& script, size_t number)
         // them aligned to 16 bytes.
         table.entry_size = table.direct ? 8 + table.value_size : table.keys + table.key_bytes();
         if (is_assigned(map.kind))
-            table.entry_size = up(table.entry_size, 16);
+            table.entry_size = up_to(table.entry_size, 16);
         // Half full with all keys: then a key's entry is near the one at which its search begins.
         const size_t keys = table.direct ? most_direct_keys : most_keys;
         table.entries = std::bit_floor(std::min(2 * keys, most_table_bytes / table.entry_size));
@@ -134,10 +130,10 @@ Tables lay_out(const Script& script, size_t ring_size, bool overwrites, size_t r
         Table table = table_of(script, i);
         size_t& end = table.shared ? shared_end : block_end;
         if (map.kind == MapKind::integer && !map.of_tool && !map.adds && map.tid_key && map.keys.size() == 1) {
-            table.own = up(end, 16);
+            table.own = up_to(end, 16);
             end = *table.own + 16;
         }
-        table.offset = up(end, 16);
+        table.offset = up_to(end, 16);
         if (table.entries == 1) {
             end = table.offset + table.entry_size;
         } else {
@@ -145,11 +141,11 @@ Tables lay_out(const Script& script, size_t ring_size, bool overwrites, size_t r
             for (table.first = table.entries; table.first > most_first_entries
                  || (table.first > Chunk::growth && table.chunk_bytes(table.first) > most_first_bytes);)
                 table.first /= Chunk::growth;
-            chunks += up(table.chunk_bytes(table.first), Chunk::alignment);
+            chunks += up_to(table.chunk_bytes(table.first), Chunk::alignment);
             largest_entry = std::max(largest_entry, table.entry_size);
         }
         if (table.direct) {
-            table.zero = up(end, 16);
+            table.zero = up_to(end, 16);
             end = table.zero + table.entry_size;
         }
         if (end > most_block_bytes)
@@ -164,30 +160,31 @@ Tables lay_out(const Script& script, size_t ring_size, bool overwrites, size_t r
             tables.most_record = std::max(tables.most_record, record_size(statement));
     });
     if (tables.most_record != 0) {
-        tables.ring = up(block_end, 8);
+        tables.ring = up_to(block_end, 8);
         block_end = *tables.ring + 8;
         tables.ring_size = ring_size;
     }
     // A stub looks at one of the first two entries of a direct table before it knows that there are none.
     size_t words_end = Tables::end_of_words;
     if (uses(script, Value::stack)) {
-        tables.stacks = up(words_end, 64);
+        tables.stacks = up_to(words_end, 64);
         words_end = *tables.stacks + 8 * stack_slots;
     }
     if (unwinds(script)) {
-        tables.modules = up(words_end, 64);
+        tables.modules = up_to(words_end, 64);
         tables.rows = *tables.modules + 8 + most_unwind_modules * UnwindModule::size;
         words_end = tables.rows_end = tables.rows + rows * sizeof(UnwindRow);
     }
-    tables.nothing = up(words_end, 64) + Chunk::header;
-    const size_t shared = up(tables.nothing + largest_entry + 8, 64);
+    tables.nothing = up_to(words_end, 64) + Chunk::header;
+    const size_t shared = up_to(tables.nothing + largest_entry + 8, 64);
     for (Table& table : tables.maps)
         if (table.shared)
             table.offset += shared;
-    tables.heap = up(shared + shared_end, Chunk::alignment);
-    tables.block_size = std::max(up(block_end, Chunk::alignment), Chunk::alignment);
-    const size_t ring = tables.ring ? up(tables.ring_bytes(), Chunk::alignment) : 0;
-    tables.least = up(std::max(tables.heap + least_threads * (tables.block_size + chunks) + ring, least_bytes), 65536);
+    tables.heap = up_to(shared + shared_end, Chunk::alignment);
+    tables.block_size = std::max(up_to(block_end, Chunk::alignment), Chunk::alignment);
+    const size_t ring = tables.ring ? up_to(tables.ring_bytes(), Chunk::alignment) : 0;
+    tables.least =
+        up_to(std::max(tables.heap + least_threads * (tables.block_size + chunks) + ring, least_bytes), 65536);
     tables.wanted = std::max(tables.least, std::min(many_threads * ring, most_for_rings));
     return tables;
 }

@@ -21,28 +21,28 @@ namespace fastsdt::engine {
 namespace {
 
 #if defined(__x86_64__)
-constexpr uint32_t own_arch = AUDIT_ARCH_X86_64;
+constexpr uint32_t audit_arch = AUDIT_ARCH_X86_64;
 #elif defined(__aarch64__)
-constexpr uint32_t own_arch = AUDIT_ARCH_AARCH64;
+constexpr uint32_t audit_arch = AUDIT_ARCH_AARCH64;
 #else
-constexpr uint32_t own_arch = 0;
+constexpr uint32_t audit_arch = 0;
 #endif
 static_assert(std::endian::native == std::endian::little, "the low half of an argument is its first");
 
-using Word = std::optional<uint32_t>; // empty: not known
+using KnownWord = std::optional<uint32_t>; // empty: not known
 
 struct Machine {
-    Word a = 0, x = 0;
-    std::array<Word, BPF_MEMWORDS> memory{};
+    KnownWord a = 0, x = 0;
+    std::array<KnownWord, BPF_MEMWORDS> memory{};
 };
 
 // What struct seccomp_data has at an offset.
-Word data_at(const AskedCall& call, uint32_t offset)
+KnownWord data_at(const AskedCall& call, uint32_t offset)
 {
     if (offset == offsetof(seccomp_data, nr))
         return static_cast<uint32_t>(call.number);
     if (offset == offsetof(seccomp_data, arch))
-        return own_arch;
+        return audit_arch;
     const size_t first = offsetof(seccomp_data, args);
     if (offset < first || offset >= sizeof(seccomp_data))
         return std::nullopt;
@@ -52,10 +52,10 @@ Word data_at(const AskedCall& call, uint32_t offset)
     return static_cast<uint32_t>(*argument >> ((offset - first) % sizeof(uint64_t) ? 32 : 0));
 }
 
-Word computed(uint16_t operation, Word left, Word right)
+KnownWord alu_result(uint16_t operation, KnownWord left, KnownWord right)
 {
     if (operation == BPF_NEG)
-        return left ? Word(0 - *left) : left;
+        return left ? KnownWord(0 - *left) : left;
     if (!left || !right)
         return std::nullopt;
     switch (operation) {
@@ -73,7 +73,7 @@ Word computed(uint16_t operation, Word left, Word right)
 }
 
 // Empty: not known.
-std::optional<bool> holds(uint16_t condition, Word left, Word right)
+std::optional<bool> holds(uint16_t condition, KnownWord left, KnownWord right)
 {
     if (!left || !right)
         return std::nullopt;
@@ -90,16 +90,16 @@ bool passes(std::span<const sock_filter> filter, const AskedCall& call, size_t a
 {
     for (; at < filter.size() && steps; --steps) {
         const sock_filter& i = filter[at++];
-        const Word operand = BPF_SRC(i.code) == BPF_X ? machine.x : Word(i.k);
+        const KnownWord operand = BPF_SRC(i.code) == BPF_X ? machine.x : KnownWord(i.k);
         switch (BPF_CLASS(i.code)) {
         case BPF_LD:
         case BPF_LDX: {
-            Word& to = BPF_CLASS(i.code) == BPF_LD ? machine.a : machine.x;
+            KnownWord& to = BPF_CLASS(i.code) == BPF_LD ? machine.a : machine.x;
             switch (BPF_MODE(i.code)) {
             case BPF_IMM: to = i.k; break;
             case BPF_ABS: to = data_at(call, i.k); break;
             case BPF_LEN: to = static_cast<uint32_t>(sizeof(seccomp_data)); break;
-            case BPF_MEM: to = i.k < BPF_MEMWORDS ? machine.memory[i.k] : Word(); break;
+            case BPF_MEM: to = i.k < BPF_MEMWORDS ? machine.memory[i.k] : KnownWord(); break;
             default: return false;
             }
             break;
@@ -113,7 +113,7 @@ bool passes(std::span<const sock_filter> filter, const AskedCall& call, size_t a
         case BPF_ALU:
             if (BPF_OP(i.code) == BPF_DIV && operand.value_or(0) == 0)
                 return false; // by 0: the filter's result is 0, which kills the thread
-            machine.a = computed(BPF_OP(i.code), machine.a, operand);
+            machine.a = alu_result(BPF_OP(i.code), machine.a, operand);
             break;
         case BPF_JMP: {
             if (BPF_OP(i.code) == BPF_JA) {
@@ -133,7 +133,7 @@ bool passes(std::span<const sock_filter> filter, const AskedCall& call, size_t a
                 machine.a = machine.x;
             break;
         case BPF_RET: {
-            const Word result = BPF_RVAL(i.code) == BPF_A ? machine.a : Word(i.k);
+            const KnownWord result = BPF_RVAL(i.code) == BPF_A ? machine.a : KnownWord(i.k);
             const uint32_t action = result.value_or(0) & SECCOMP_RET_ACTION_FULL;
             return result && (action == SECCOMP_RET_ALLOW || action == SECCOMP_RET_LOG);
         }
@@ -151,7 +151,7 @@ AskedCall asked(const Call& call)
     return asked;
 }
 
-const char* name_of(long number)
+const char* name_of_call(long number)
 {
     switch (number) {
     case SYS_memfd_create: return "memfd_create";
@@ -227,7 +227,7 @@ void refuse_filter(pid_t pid, pid_t thread, std::span<const AskedCall> calls, co
                 throw Unusable(
                     fmt::format("process {}: its thread {} has a seccomp filter, which does not allow {}() {}; "
                                 "trace it with the kernel's probes",
-                                pid, thread, name_of(call.number), whose));
+                                pid, thread, name_of_call(call.number), whose));
     }
 }
 

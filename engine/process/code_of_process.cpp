@@ -2,6 +2,7 @@
 #include "process/code_of_process.h"
 
 #include "base/integers.h"
+#include "code/machine.h"
 #include "elf/frames.h"
 #include "elf/image.h"
 
@@ -19,8 +20,6 @@
 
 namespace fastsdt::engine {
 namespace {
-
-constexpr int64_t word = 8;
 
 UnwindRow::Rule rule_of(Cfa::Base base)
 {
@@ -41,13 +40,13 @@ struct Saved {
 
 std::optional<Saved> saved_where_calls_push(const Row& row)
 {
-    const int64_t below = -row.offset / word;
-    if (row.return_address != Row::at_cfa || row.return_offset != -word)
+    const int64_t below = -row.offset / stack_word;
+    if (row.return_address != Row::at_cfa || row.return_offset != -stack_word)
         return {};
     switch (row.frame_pointer) {
     case Row::unchanged: return Saved{};
     case Row::at_cfa:
-        if (row.offset % word != 0 || below <= 0 || below >= UnwindRow::at_own)
+        if (row.offset % stack_word != 0 || below <= 0 || below >= UnwindRow::at_own)
             return {};
         return Saved{uint8_t(below)};
     case Row::at_frame_pointer: return row.offset == 0 ? std::optional(Saved{UnwindRow::at_own}) : std::nullopt;
@@ -62,9 +61,10 @@ std::optional<Saved> saved_where_calls_link(const Row& row)
     if (row.return_address == Row::unchanged)
         return row.frame_pointer == Row::unchanged ? std::optional(Saved{}) : std::nullopt;
     const bool alone = row.frame_pointer == Row::unchanged;
-    const int64_t at = alone ? row.return_offset : row.offset, below = -at / word, above = (row.cfa.offset + at) / word;
-    if (row.return_address != Row::at_cfa || at % word != 0
-        || (!alone && (row.frame_pointer != Row::at_cfa || row.return_offset != at + word)))
+    const int64_t at = alone ? row.return_offset : row.offset, below = -at / stack_word,
+                  above = (row.cfa.offset + at) / stack_word;
+    if (row.return_address != Row::at_cfa || at % stack_word != 0
+        || (!alone && (row.frame_pointer != Row::at_cfa || row.return_offset != at + stack_word)))
         return {};
     const uint8_t how = alone ? UnwindRow::alone : UnwindRow::beside;
     if (below > 0 && below <= UINT8_MAX)
@@ -85,10 +85,10 @@ UnwindRow row_of(const Frame& frame, const Row& row, uint64_t start)
         made.rule = UnwindRow::outermost;
         return made;
     }
-    const int64_t words = row.cfa.offset / word;
+    const int64_t words = row.cfa.offset / stack_word;
     const auto saved = own_arch == Arch::arm64 ? saved_where_calls_link(row) : saved_where_calls_push(row);
     const UnwindRow::Rule rule = rule_of(row.cfa.base);
-    if (!saved || rule == UnwindRow::unknown || row.cfa.offset % word != 0 || words != int16_t(words))
+    if (!saved || rule == UnwindRow::unknown || row.cfa.offset % stack_word != 0 || words != int16_t(words))
         return made;
     made.rule = UnwindRow::Rule(rule | saved->how << UnwindRow::bits_of_rule);
     made.saved = saved->saved;
@@ -155,9 +155,9 @@ CodeOfProcess::Mark mark_of(const Image& image)
                                    [](std::byte a, unsigned char b) { return a == std::byte(b); });
     const size_t at =
         found != bytes.end() ? size_t(found - bytes.begin()) + sizeof note : offsetof(Elf64_Ehdr, e_shoff);
-    if (at + word > bytes.size())
+    if (at + stack_word > bytes.size())
         return {};
-    return {at, load(&bytes[at], word, false)};
+    return {at, load(&bytes[at], stack_word, false)};
 }
 
 } // namespace

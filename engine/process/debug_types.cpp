@@ -31,7 +31,7 @@ std::optional<uint64_t> number(Dwarf_Die& die, unsigned name)
     return value;
 }
 
-std::string name_of(Dwarf_Die& die)
+std::string die_name(Dwarf_Die& die)
 {
     Dwarf_Attribute attribute;
     const char* const name = dwarf_formstring(dwarf_attr_integrate(&die, DW_AT_name, &attribute));
@@ -57,7 +57,7 @@ bool is_go(Dwarf_Die& die)
 
 std::string record_name(Dwarf_Die& die)
 {
-    const std::string name = name_of(die);
+    const std::string name = die_name(die);
     if (name == "string" && is_go(die))
         return name;
     const char* const kind = dwarf_tag(&die) == DW_TAG_union_type ? "union" : "struct";
@@ -91,12 +91,12 @@ std::string type_name(Dwarf_Die& die, int depth = 0)
     case DW_TAG_volatile_type: return qualified("volatile");
     case DW_TAG_restrict_type:
     case DW_TAG_atomic_type: return type_name(type, depth + 1);
-    case DW_TAG_enumeration_type: return fmt::format("enum {}", name_of(type));
+    case DW_TAG_enumeration_type: return fmt::format("enum {}", die_name(type));
     case DW_TAG_subroutine_type: return type_name(type, depth + 1) + " ()";
     default:
         if (is_record(dwarf_tag(&type)))
             return record_name(type);
-        const std::string name = name_of(type);
+        const std::string name = die_name(type);
         return name.empty() ? "?" : name;
     }
 }
@@ -130,7 +130,7 @@ ShapePtr target_of(Dwarf_Die& pointer, int depth, size_t& members)
     if (!type_of(pointer, type) || !plain(type))
         return nullptr;
     // By its name, so that a list of itself is no circle.
-    if (is_record(dwarf_tag(&type)) && !name_of(type).empty())
+    if (is_record(dwarf_tag(&type)) && !die_name(type).empty())
         return plain_shape(Shape::Kind::record, 0, record_name(type));
     return shape_of(type, depth, members);
 }
@@ -190,7 +190,7 @@ ShapePtr record_of(Dwarf_Die& die, int depth, size_t& members)
         if (!at && !bits && dwarf_tag(&die) != DW_TAG_union_type && !first)
             continue; // a static member
         Shape::Member member;
-        member.name = name_of(child);
+        member.name = die_name(child);
         ++members;
         member.shape = shape_of(type, depth, members);
         member.offset = size_t(at.value_or(0));
@@ -206,7 +206,7 @@ Shape enumeration_of(Dwarf_Die& die)
 {
     Shape found{.kind = Shape::Kind::enumeration,
                 .size = size_t(number(die, DW_AT_byte_size).value_or(4)),
-                .name = name_of(die).empty() ? "enum" : "enum " + name_of(die)};
+                .name = die_name(die).empty() ? "enum" : "enum " + die_name(die)};
     Dwarf_Die child;
     if (dwarf_child(&die, &child) != 0)
         return found;
@@ -217,7 +217,7 @@ Shape enumeration_of(Dwarf_Die& die)
             || dwarf_formsdata(dwarf_attr(&child, DW_AT_const_value, &attribute), &value) != 0)
             continue;
         found.is_signed = found.is_signed || (value < 0 && dwarf_whatform(&attribute) != DW_FORM_udata);
-        found.constants.emplace_back(name_of(child), value);
+        found.constants.emplace_back(die_name(child), value);
     } while (dwarf_siblingof(&child, &child) == 0);
     return found;
 }
@@ -239,7 +239,7 @@ ShapePtr shape_of(Dwarf_Die die, int depth, size_t& members)
         if (size == 0 || size > 8 || !is_integer)
             return nullptr;
         return std::make_shared<const Shape>(Shape{
-            .size = size_t(size), .is_signed = is_signed, .name = is_char && name_of(die) == "char" ? "char" : ""});
+            .size = size_t(size), .is_signed = is_signed, .name = is_char && die_name(die) == "char" ? "char" : ""});
     }
     case DW_TAG_enumeration_type:
         return size && size <= 8 ? integer_shape(size_t(size), enumeration_of(die).is_signed) : nullptr;
@@ -354,7 +354,7 @@ private:
     {
         const Dwarf_Off offset = dwarf_dieoffset(&die);
         if ((is_record(tag) || tag == DW_TAG_typedef) && !dwarf_hasattr(&die, DW_AT_declaration)) {
-            if (const std::string name = name_of(die); !name.empty())
+            if (const std::string name = die_name(die); !name.empty())
                 types.try_emplace(is_record(tag) ? record_name(die) : name, offset);
         } else if (tag == DW_TAG_enumeration_type) {
             enumerations.push_back(offset);
@@ -362,9 +362,9 @@ private:
             Dwarf_Attribute attribute;
             if (const char* const linked = dwarf_formstring(dwarf_attr_integrate(&die, DW_AT_linkage_name, &attribute)))
                 functions.try_emplace(linked, offset);
-            functions.try_emplace(name_of(die), offset);
+            functions.try_emplace(die_name(die), offset);
         } else if (tag == DW_TAG_variable && !dwarf_hasattr(&die, DW_AT_declaration)) {
-            variables.try_emplace(name_of(die), offset);
+            variables.try_emplace(die_name(die), offset);
         }
     }
 
@@ -492,7 +492,7 @@ std::optional<DebugTypes::Signature> DebugFiles::signature(const Probe& probe)
         do {
             if (dwarf_tag(&child) == DW_TAG_formal_parameter) {
                 auto& all = is_result(child) ? results : found.parameters;
-                Parameter one{value_of(child), name_of(child)};
+                Parameter one{value_of(child), die_name(child)};
                 // Go 1.26 has some results twice.
                 if (all.empty() || all.back().name != one.name || !one.name.starts_with("~r"))
                     all.push_back(std::move(one));
@@ -500,7 +500,7 @@ std::optional<DebugTypes::Signature> DebugFiles::signature(const Probe& probe)
         } while (dwarf_siblingof(&child, &child) == 0);
     if (!results.empty())
         found.result = together(results);
-    if (const std::string name = name_of(*function); name.find("[go.shape.") != name.npos) {
+    if (const std::string name = die_name(*function); name.find("[go.shape.") != name.npos) {
         found.has_dictionary = true;
         if (name.find(".(") != name.npos || name.find("].") != name.npos) // a method's, or of a function in it
             found.has_dictionary.reset();

@@ -29,7 +29,7 @@ namespace fastsdt::engine {
 namespace {
 
 // `count` words of 32 bits of a variable; empty: the file has none of that name.
-std::vector<uint32_t> words_of(const Image& image, std::string_view name, size_t count)
+std::vector<uint32_t> words_of_symbol(const Image& image, std::string_view name, size_t count)
 {
     for (const char* table_name : {".dynsym", ".symtab"}) {
         const Section* const section = image.section(table_name);
@@ -51,7 +51,7 @@ std::vector<uint32_t> words_of(const Image& image, std::string_view name, size_t
     return {};
 }
 
-constexpr uint32_t most = 1 << 16; // bytes of a struct pthread; it really has some 2300
+constexpr uint32_t largest_pthread = 1 << 16; // bytes of a struct pthread; it really has some 2300
 
 // An offset in a struct pthread, from the thread pointer: that leads to the struct's start (x86-64), or to the byte behind its end
 // (arm64).
@@ -59,8 +59,8 @@ std::optional<int32_t> from_thread_pointer(const Image& image, uint32_t offset)
 {
     if (own_machine.arch != Arch::arm64)
         return static_cast<int32_t>(offset);
-    const auto size = words_of(image, "_thread_db_sizeof_pthread", 1);
-    if (size.empty() || size[0] >= most || size[0] < offset)
+    const auto size = words_of_symbol(image, "_thread_db_sizeof_pthread", 1);
+    if (size.empty() || size[0] >= largest_pthread || size[0] < offset)
         return {};
     return static_cast<int32_t>(offset) - static_cast<int32_t>(size[0]);
 }
@@ -69,8 +69,8 @@ std::optional<int32_t> from_thread_pointer(const Image& image, uint32_t offset)
 // of 32 bits, the size in bits, how many there are, and the offset in a struct pthread.
 std::optional<int32_t> tid_offset(const Image& image)
 {
-    const auto field = words_of(image, "_thread_db_pthread_tid", 3);
-    if (field.empty() || field[0] != 32 || field[1] != 1 || field[2] >= most)
+    const auto field = words_of_symbol(image, "_thread_db_pthread_tid", 3);
+    if (field.empty() || field[0] != 32 || field[1] != 1 || field[2] >= largest_pthread)
         return {};
     return from_thread_pointer(image, field[2]);
 }
@@ -161,8 +161,8 @@ bool reads_word(std::span<const std::byte> code, uint32_t offset)
 int32_t thread_stack(const Image& image)
 {
     constexpr uint32_t pointer = 8, exception = 32, alignment = 16;
-    const auto field = words_of(image, "_thread_db_pthread_nextevent", 3);
-    if (field.empty() || field[0] != 8 * pointer || field[1] != 1 || field[2] >= most)
+    const auto field = words_of_symbol(image, "_thread_db_pthread_nextevent", 3);
+    if (field.empty() || field[0] != 8 * pointer || field[1] != 1 || field[2] >= largest_pthread)
         return 0;
     const uint32_t start = (field[2] + pointer + alignment - 1) / alignment * alignment + exception;
     const std::span<const std::byte> code = code_of(image, "pthread_getattr_np");

@@ -27,6 +27,7 @@
 // what is near a frame that was seen then. A program that switches so for the first time just in between is not understood.
 #include "process/frames.h"
 
+#include "base/integers.h"
 #include "process/errand.h"
 
 #include <algorithm>
@@ -43,16 +44,9 @@
 namespace fastsdt::engine {
 namespace {
 
-constexpr uint64_t most_stack = uint64_t{8} << 20;
+constexpr uint64_t most_stack_bytes = uint64_t{8} << 20;
 constexpr unsigned most_frames = 1000;
 constexpr size_t most_bytes = size_t{64} << 20; // of all stacks that are read for one thread
-
-uint64_t word(const std::byte* at)
-{
-    uint64_t value = 0;
-    std::memcpy(&value, at, sizeof value);
-    return value;
-}
 
 } // namespace
 
@@ -99,12 +93,12 @@ bool FrameSearch::is_restorer(uint64_t address)
 
 bool FrameSearch::is_frame(const std::byte* at)
 {
-    const uint64_t segments = word(at + frame_cs);
+    const uint64_t segments = load_word(at + frame_cs);
     if (static_cast<uint16_t>(segments) != user_cs)
         return false;
-    if (is_restorer(word(at)))
+    if (is_restorer(load_word(at)))
         return true;
-    const Mapping* const m = segments == user_segments ? mapping_at(mappings_, word(at)) : nullptr;
+    const Mapping* const m = segments == user_segments ? mapping_at(mappings_, load_word(at)) : nullptr;
     return m && m->executable;
 }
 #elif defined(__aarch64__)
@@ -118,7 +112,7 @@ constexpr size_t frame_sp = 256, frame_pc = 264, frame_record = 288, frame_size 
 bool FrameSearch::is_frame(const std::byte* at)
 {
     constexpr uint64_t fpsimd = 0x46508001 | uint64_t{0x210} << 32; // FPSIMD_MAGIC, and the record's size
-    return word(at + frame_record) == fpsimd;
+    return load_word(at + frame_record) == fpsimd;
 }
 #endif
 
@@ -140,15 +134,15 @@ bool FrameSearch::each(const user_regs_struct& registers, const std::function<vo
         if (!fresh && before->second <= sp)
             continue;
         before->second = sp;
-        const auto bytes = read_at(memory_, sp, std::min(stack->end - sp, most_stack));
+        const auto bytes = read_at(memory_, sp, std::min(stack->end - sp, most_stack_bytes));
         read_bytes += bytes.size();
         if (read_bytes > most_bytes)
             return false;
         for (size_t at = 0; at + frame_size <= bytes.size(); at += 8) {
             if (!is_frame(&bytes[at]))
                 continue;
-            visit(word(&bytes[at + frame_pc]));
-            stacks.push_back(word(&bytes[at + frame_sp]));
+            visit(load_word(&bytes[at + frame_pc]));
+            stacks.push_back(load_word(&bytes[at + frame_sp]));
         }
     }
     leave_out_below(registers, read_from);
@@ -189,7 +183,7 @@ std::optional<uint64_t> FrameSearch::control_block_in(const Mapping& mapping)
     const uint64_t from = mapping.end - std::min(mapping.end - mapping.start, at_most);
     const auto bytes = read_at(memory_, from, mapping.end - from);
     for (size_t at = 0; at + 24 <= bytes.size(); at += sizeof(uint64_t))
-        if (word(&bytes[at]) == from + at && word(&bytes[at + 16]) == from + at)
+        if (load_word(&bytes[at]) == from + at && load_word(&bytes[at + 16]) == from + at)
             known->second = from + at;
     return known->second;
 }
@@ -302,7 +296,7 @@ bool is_on_alternate_stack(std::span<const std::byte> bytes, size_t at, uint64_t
     if (at < stack_before)
         return false;
     const std::byte* const stack = &bytes[at - stack_before]; // stack_t
-    const uint64_t start = word(stack), flags = word(stack + 8), size = word(stack + 16);
+    const uint64_t start = load_word(stack), flags = load_word(stack + 8), size = load_word(stack + 16);
     return !(flags & disarms) && address - start < size;
 }
 
@@ -312,8 +306,9 @@ void each_telling(std::span<const std::byte> bytes, uint64_t start,
 {
     constexpr uint64_t largest = uint64_t{32} << 10; // with the vector registers
     for (size_t at = sp_before; at + sizeof(uint64_t) <= bytes.size(); at += sizeof(uint64_t))
-        if (word(&bytes[at]) == telling_word && !is_on_alternate_stack(bytes, at, start + at))
-            visit({start + at, word(&bytes[at - pc_before]), word(&bytes[at - sp_before]) - (start + at) < largest});
+        if (load_word(&bytes[at]) == telling_word && !is_on_alternate_stack(bytes, at, start + at))
+            visit({start + at, load_word(&bytes[at - pc_before]),
+                   load_word(&bytes[at - sp_before]) - (start + at) < largest});
 }
 
 // Memory of a device, and our tables. All else that is shared may be a stack: MAP_SHARED, shm_open(), memfd_create().
@@ -402,7 +397,7 @@ bool is_kept(pid_t pid, pid_t thread, const Descriptor& memory, const std::vecto
 {
     constexpr uint64_t key_in_control_block = 0x30; // sysdeps/x86_64/nptl/tls.h, pointer_guard
     const auto read = read_at(memory, pointer + key_in_control_block, sizeof(uint64_t));
-    const uint64_t key = read.empty() ? 0 : word(read.data());
+    const uint64_t key = read.empty() ? 0 : load_word(read.data());
     const auto is_near = [&](uint64_t address, uint64_t below, uint64_t above) {
         return std::any_of(frames.begin(), frames.end(),
                            [&](uint64_t frame) { return address - (frame - below) < below + above; });
@@ -414,7 +409,7 @@ bool is_kept(pid_t pid, pid_t thread, const Descriptor& memory, const std::vecto
     bool found = false;
     const auto look = [&](const Mapping&, uint64_t start, std::span<const std::byte> bytes) {
         for (size_t at = 0; !found && at + sizeof(uint64_t) <= bytes.size(); at += sizeof(uint64_t)) {
-            const uint64_t value = word(&bytes[at]), plain = std::rotr(value, 17) ^ key; // PTR_DEMANGLE
+            const uint64_t value = load_word(&bytes[at]), plain = std::rotr(value, 17) ^ key; // PTR_DEMANGLE
             found = (leads_there(value) || leads_there(plain)) && !is_near(start + at, 2 * around, 0);
         }
     };
@@ -457,7 +452,7 @@ bool waits_for_child([[maybe_unused]] const user_regs_struct& registers, [[maybe
     if (number == SYS_clone3) { // struct clone_args begins with the flags
         const auto first = read_at(memory, flags, sizeof flags);
         if (first.size() == sizeof flags)
-            flags = word(first.data());
+            flags = load_word(first.data());
     }
     return (number == SYS_clone || number == SYS_clone3) && (flags & CLONE_VFORK);
 #else

@@ -12,6 +12,7 @@
 // former signals beside them, which count for nothing: their stack pointer is not on the frame's stack.
 #include "process/goroutines.h"
 
+#include "base/integers.h"
 #include "elf/image.h"
 #include "proc/memory.h"
 #include "proc/threads.h"
@@ -26,19 +27,13 @@ namespace fastsdt::engine {
 namespace {
 
 // runtime/runtime2.go
-constexpr uint32_t is_idle = 0, is_running = 2, is_waiting = 4, is_dead = 6, last_status = 11, scanning = 0x1000;
+constexpr uint32_t status_idle = 0, status_running = 2, status_waiting = 4, status_dead = 6, last_status = 11,
+                   scanning = 0x1000;
 constexpr size_t most_goroutines = 1'000'000;
 constexpr uint64_t most_numbers = uint64_t{1} << 48; // that a program lives to give
 constexpr uint64_t near_top = 4096; // has the registers that asyncPreempt has saved, and where it returns to
-constexpr uint64_t most_stack = uint64_t{1} << 20; // of one that is looked at as a whole
+constexpr uint64_t most_goroutine_stack = uint64_t{1} << 20; // of one that is looked at as a whole
 constexpr uint64_t red_zone = 128;
-
-uint64_t word(const std::byte* at)
-{
-    uint64_t value = 0;
-    std::memcpy(&value, at, sizeof value);
-    return value;
-}
 
 // Runtime address less ELF vaddr of what the file has mapped executable.
 std::optional<uint64_t> bias_of(const Image& image, const Mapping& text)
@@ -153,18 +148,18 @@ bool Goroutines::read_all(std::vector<One>& running, const std::function<void(co
         for (const Piece& piece : pieces) {
             for (const uint64_t pointer : piece.pointers) {
                 const std::byte* const g = at + (pointer - piece.start);
-                const One one{word(g),
-                              word(g + 8),
-                              word(g + runtime_.sched),
-                              word(g + runtime_.sched + 8),
-                              uint32_t(word(g + runtime_.status)) & ~scanning,
-                              word(g + runtime_.number)};
-                const bool has_stack = one.status == is_running || one.status == is_waiting;
+                const One one{load_word(g),
+                              load_word(g + 8),
+                              load_word(g + runtime_.sched),
+                              load_word(g + runtime_.sched + 8),
+                              uint32_t(load_word(g + runtime_.status)) & ~scanning,
+                              load_word(g + runtime_.number)};
+                const bool has_stack = one.status == status_running || one.status == status_waiting;
                 if (one.status > last_status || (has_stack && one.low >= one.high) || one.number > most_numbers)
                     return false;
-                if (one.status == is_running)
+                if (one.status == status_running)
                     running.push_back(one);
-                else if (one.status != is_idle && one.status != is_dead)
+                else if (one.status != status_idle && one.status != status_dead)
                     waiting(one);
             }
             at += piece.size;
@@ -179,7 +174,7 @@ void Goroutines::scan(uint64_t from, uint64_t to, const Visit& visit)
     from = from / sizeof(uint64_t) * sizeof(uint64_t);
     const auto bytes = view_->read(from, to > from ? to - from : 0);
     for (size_t at = 0; at + sizeof(uint64_t) <= bytes.size(); at += sizeof(uint64_t))
-        visit(word(&bytes[at]));
+        visit(load_word(&bytes[at]));
 }
 
 bool Goroutines::is_restorer(uint64_t address)
@@ -208,13 +203,13 @@ void Goroutines::look_at_thread(const user_regs_struct& thread, uint64_t end, co
     size_t last = 0;
     for (size_t at = 0; at + frame_size <= bytes.size(); at += sizeof(uint64_t)) {
         const std::byte* const frame = &bytes[at];
-        if (static_cast<uint16_t>(word(frame + frame_cs)) != user_cs || !is_restorer(word(frame)))
+        if (static_cast<uint16_t>(load_word(frame + frame_cs)) != user_cs || !is_restorer(load_word(frame)))
             continue;
-        const Range stack{word(frame + frame_stack), word(frame + frame_stack_size)};
+        const Range stack{load_word(frame + frame_stack), load_word(frame + frame_stack_size)};
         if (stack.has(from + at) && !stack.has(thread.rsp))
             continue; // it is on that stack no more
-        visit(word(frame + frame_pc));
-        interrupted_.push_back(word(frame + frame_sp));
+        visit(load_word(frame + frame_pc));
+        interrupted_.push_back(load_word(frame + frame_sp));
         last = at + frame_size;
     }
     if (last == 0)
@@ -252,7 +247,7 @@ bool Goroutines::look_at_running(const One& one, std::span<const user_regs_struc
     if (on_it)
         return true;
     known = look(one.sp) || known;
-    if (one.high - one.low <= most_stack) {
+    if (one.high - one.low <= most_goroutine_stack) {
         scan(one.low, one.high, visit);
         return true;
     }

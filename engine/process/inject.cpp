@@ -8,6 +8,7 @@
 // nothing that comes back is believed, and the thread is fetched home if it does not come by itself.
 #include "process/inject.h"
 
+#include "base/addresses.h"
 #include "base/descriptor.h"
 #include "proc/memory.h"
 #include "proc/threads.h"
@@ -38,8 +39,6 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr uint64_t page = 4096;
-
 // An errand takes some ten microseconds of its thread, which on a busy machine has to get a CPU first. One that computes for a second
 // is not on our code any more.
 constexpr std::chrono::milliseconds errand_computes = 1s, calls_compute = 20ms, errand_takes = 60s, look_again = 50ms,
@@ -63,7 +62,7 @@ std::optional<uint64_t> end_of_contents(int memory, const Mapping& first, const 
         if (segment.p_type != PT_LOAD)
             continue;
         if (!bias)
-            bias = first.start - segment.p_vaddr / page * page;
+            bias = first.start - segment.p_vaddr / smallest_page * smallest_page;
         const uint64_t start = *bias + segment.p_vaddr, stop = start + segment.p_memsz;
         if (start >= text.start && start < text.end)
             end = std::max(end.value_or(0), stop);
@@ -91,7 +90,7 @@ std::optional<Rest> find_rest(int memory, const std::vector<Mapping>& mappings, 
     if (!end)
         return std::nullopt;
     // One error in a header shall not lead into code: no more than the last page counts.
-    Rest rest{(std::max(*end, text.end - page) + 15) / 16 * 16, text.end, 0};
+    Rest rest{(std::max(*end, text.end - smallest_page) + 15) / 16 * 16, text.end, 0};
     std::vector<std::byte> bytes(rest.end > rest.start ? rest.end - rest.start : 0);
     if (bytes.empty()
         || pread(memory, bytes.data(), bytes.size(), static_cast<off_t>(rest.start))
@@ -244,7 +243,7 @@ pid_t borrow(Tracees& tracees, bool& slept)
 }
 
 // What a thread has computed so far.
-std::chrono::nanoseconds computed(pid_t pid, pid_t thread)
+std::chrono::nanoseconds processor_time_of(pid_t pid, pid_t thread)
 {
     std::ifstream in(fmt::format("/proc/{}/task/{}/schedstat", pid, thread));
     int64_t ns = 0;
@@ -330,7 +329,7 @@ Progress accompany(Tracees& tracees, Tracees::Task& task, const ErrandCode& code
     const auto go_on = [&] {
         bool stopped = tracees.go_on(task, PTRACE_SYSCALL, Clock::now() + look_again);
         while (!stopped && !task.stopped && !tracees.is_gone(task) && !is_late()) {
-            const auto now = computed(pid, thread);
+            const auto now = processor_time_of(pid, thread);
             progress.loops = now - before.value_or(now) >= calls_compute;
             if (now - before.value_or(now) >= errand_computes)
                 break;

@@ -30,7 +30,7 @@ namespace fastsdt::engine {
 namespace {
 
 // Those that return EINTR themselves, and whose call may be made twice: they wait first and act then. close() is none.
-[[maybe_unused]] bool listed(uint64_t call)
+[[maybe_unused]] bool may_be_made_twice(uint64_t call)
 {
     static constexpr long calls[] = {
         SYS_read,
@@ -83,7 +83,7 @@ bool begin_again(user_regs_struct& registers, const std::optional<Sleeping>& bef
                  bool signal)
 {
     if (signal || !before || static_cast<int64_t>(registers.regs[0]) != -EINTR || registers.regs[8] != before->call
-        || registers.sp != before->stack || registers.pc != before->counter || !listed(before->call))
+        || registers.sp != before->stack || registers.pc != before->counter || !may_be_made_twice(before->call))
         return false;
     const auto set = [&](const char* name) -> uint64_t {
         const std::string text = status_field(pid, thread, name);
@@ -107,7 +107,7 @@ bool begin_again(user_regs_struct& registers, const std::optional<Sleeping>&, pi
 {
     constexpr int64_t erestartnohand = 514; // include/linux/errno.h
     if (static_cast<int64_t>(registers.orig_rax) < 0 || static_cast<int64_t>(registers.rax) != -EINTR
-        || !listed(registers.orig_rax))
+        || !may_be_made_twice(registers.orig_rax))
         return false;
     registers.rax = static_cast<uint64_t>(-erestartnohand);
     return true;

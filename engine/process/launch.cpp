@@ -51,13 +51,13 @@ constexpr std::chrono::seconds executes_within{1}; // since it said that it is a
 
 // The breakpoint instruction, and how far behind its first byte a thread stops that has executed it.
 #if defined(__aarch64__)
-using Instruction = std::array<unsigned char, 4>;
-constexpr Instruction breakpoint = {0x00, 0x00, 0x20, 0xd4}; // brk #0
-constexpr uint64_t behind = 0;
+using BreakpointBytes = std::array<unsigned char, 4>;
+constexpr BreakpointBytes breakpoint_instruction = {0x00, 0x00, 0x20, 0xd4}; // brk #0
+constexpr uint64_t behind_breakpoint = 0;
 #else
-using Instruction = std::array<unsigned char, 1>;
-constexpr Instruction breakpoint = {0xcc}; // int3
-constexpr uint64_t behind = 1;
+using BreakpointBytes = std::array<unsigned char, 1>;
+constexpr BreakpointBytes breakpoint_instruction = {0xcc}; // int3
+constexpr uint64_t behind_breakpoint = 1;
 #endif
 
 class Start {
@@ -154,7 +154,7 @@ private:
             if (task.event || task.signal != SIGTRAP)
                 continue;
             user_regs_struct registers = Tracees::registers(task.number);
-            const uint64_t address = program_counter(registers) - behind;
+            const uint64_t address = program_counter(registers) - behind_breakpoint;
             if (!breakpoints_.contains(address))
                 continue;
             set_program_counter(registers, address);
@@ -165,7 +165,7 @@ private:
             write(address, breakpoints_[address]);
             go_on(PTRACE_SINGLESTEP);
             tracees_.tasks().front().signal = 0;
-            write(address, breakpoint);
+            write(address, breakpoint_instruction);
         }
         for (const auto& [address, hidden] : breakpoints_)
             write(address, hidden);
@@ -178,7 +178,7 @@ private:
     }
     void go_on(int request) { wait(tracees_.go_on(tracees_.tasks().front(), request, Clock::now() + 1h)); }
 
-    void write(uint64_t address, const Instruction& bytes) const
+    void write(uint64_t address, const BreakpointBytes& bytes) const
     {
         if (pwrite(memory_.get(), bytes.data(), bytes.size(), static_cast<off_t>(address))
             != static_cast<ssize_t>(bytes.size()))
@@ -186,8 +186,8 @@ private:
     }
     void set(uint64_t address)
     {
-        breakpoints_[address] = value_at<Instruction>(memory_.get(), address).value_or(Instruction{});
-        write(address, breakpoint);
+        breakpoints_[address] = value_at<BreakpointBytes>(memory_.get(), address).value_or(BreakpointBytes{});
+        write(address, breakpoint_instruction);
     }
 
     // Runtime address of the loader's _dl_debug_state(), or 0.
@@ -211,7 +211,7 @@ private:
     Tracees tracees_;
     Descriptor memory_;
     std::map<uint64_t, uint64_t> auxv_;
-    std::map<uint64_t, Instruction> breakpoints_; // by address, the instruction that each replaces
+    std::map<uint64_t, BreakpointBytes> breakpoints_; // by address, the instruction that each replaces
 };
 
 } // namespace

@@ -147,7 +147,7 @@ bool may_have_shadow_stack([[maybe_unused]] const ProcessView& view)
 // Sets the instructions that move.
 void find_window(const LiveSite& live, const Matcher::Traits& process, Site& site)
 {
-    const Window& window = *live.window;
+    const fastsdt::Window& window = *live.window;
     if (!process.stops_threads) {
         site.found = {site.kind == Probe::Kind::usdt ? State::no_nop : State::not_by_itself};
     } else if (window.obstacle != Obstacle::none) {

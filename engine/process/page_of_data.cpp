@@ -12,15 +12,12 @@
 #include <utility>
 
 namespace fastsdt::engine {
-namespace {
-
-constexpr uint64_t page = own_machine.page;
-
-} // namespace
+namespace {} // namespace
 
 PageOfData::PageOfData(int file, size_t from) : offset_(from)
 {
-    void* const at = mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_SHARED, file, static_cast<off_t>(from));
+    void* const at =
+        mmap(nullptr, own_machine.page, PROT_READ | PROT_WRITE, MAP_SHARED, file, static_cast<off_t>(from));
     if (at == MAP_FAILED)
         throw Unusable(fmt::format("mmap of a page of the tables: {}", std::strerror(errno)));
     bytes_ = static_cast<std::byte*>(at);
@@ -40,12 +37,12 @@ PageOfData& PageOfData::operator=(PageOfData&& other) noexcept
 PageOfData::~PageOfData()
 {
     if (bytes_)
-        munmap(bytes_, page);
+        munmap(bytes_, own_machine.page);
 }
 
 void* PageOfData::at(size_t offset) const
 {
-    return bytes_ && offset / page * page == offset_ ? bytes_ + (offset - offset_) : nullptr;
+    return bytes_ && offset / own_machine.page * own_machine.page == offset_ ? bytes_ + (offset - offset_) : nullptr;
 }
 
 } // namespace fastsdt::engine

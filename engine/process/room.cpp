@@ -35,7 +35,7 @@ std::optional<uint64_t> limit_of(const ProcessView& view)
 }
 
 // A line of /proc/PID/status in bytes.
-uint64_t bytes_of(const ProcessView& view, std::string_view name)
+uint64_t status_bytes(const ProcessView& view, std::string_view name)
 {
     const std::vector<uint64_t> kib = status_numbers(view.pid(), view.pid(), name);
     return kib.empty() ? 0 : kib[0] * 1024;
@@ -130,7 +130,7 @@ size_t room_for_tables(const ProcessView& view, Needs needs)
     const size_t least = needs.least;
     if (!limit)
         return std::max({most, least, needs.wanted / own_machine.page * own_machine.page});
-    const uint64_t used = bytes_of(view, "VmSize:");
+    const uint64_t used = status_bytes(view, "VmSize:");
     const uint64_t left = *limit > used ? *limit - used : 0;
     const uint64_t room = std::min<uint64_t>(left / part, most_limited) / own_machine.page * own_machine.page;
     if (room < least)
@@ -143,7 +143,7 @@ size_t room_for_tables(const ProcessView& view, Needs needs)
 
 bool has_locked_memory(const ProcessView& view)
 {
-    return bytes_of(view, "VmLck:") != 0;
+    return status_bytes(view, "VmLck:") != 0;
 }
 
 } // namespace fastsdt::engine

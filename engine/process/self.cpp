@@ -71,9 +71,9 @@
 namespace fastsdt::engine {
 namespace {
 
-constexpr uint64_t page = own_machine.page, line = 64, block = 16;
-using Bytes = std::array<std::byte, 8>;   // arm64: the first four count
-constexpr size_t kind_at = 2, end_at = 4; // in the eight: the two bytes that tell nop from jump, and the end
+constexpr uint64_t line = 64, block = 16;
+using SiteBytes = std::array<std::byte, 8>; // arm64: the first four count
+constexpr size_t kind_at = 2, end_at = 4;   // in the eight: the two bytes that tell nop from jump, and the end
 constexpr bool on_x86 = own_machine.arch == Arch::x86_64;
 #if defined(__aarch64__)
 constexpr auto nop_bytes = std::bit_cast<std::array<uint8_t, sizeof nop_arm64>>(nop_arm64);
@@ -86,10 +86,10 @@ enum class Way { at_once, end_first, none };
 
 Way way_of(uint64_t at)
 {
-    if (!on_x86 || at % block + sizeof(Bytes) <= block)
+    if (!on_x86 || at % block + sizeof(SiteBytes) <= block)
         return Way::at_once;
     // A locked instruction on two cache lines stops the whole machine, or is forbidden (split_lock_detect).
-    return at % line + sizeof(Bytes) > line || at % block + kind_at + 1 == block ? Way::none : Way::end_first;
+    return at % line + sizeof(SiteBytes) > line || at % block + kind_at + 1 == block ? Way::none : Way::end_first;
 }
 
 // Held during a change of text: one at a time, and none while another thread forks, so that a child gets neither
@@ -141,7 +141,7 @@ void tell_caches(uint64_t at, uint64_t size)
 }
 
 // Exchanges eight bytes within a cache line; arm64: an aligned word. False: other bytes than `from` are there.
-bool exchange(uint64_t at, const Bytes& from, const Bytes& to)
+bool exchange(uint64_t at, const SiteBytes& from, const SiteBytes& to)
 {
 #if defined(__x86_64__)
     uint64_t now = std::bit_cast<uint64_t>(from);
@@ -326,24 +326,24 @@ public:
         };
         int error = EEXIST;
         for (unsigned tries = 0; tries < 8 && error == EEXIST; ++tries) {
-            const uint64_t at = find_place(mappings(), near, size + page);
+            const uint64_t at = find_place(mappings(), near, size + own_machine.page);
             if (!at)
                 return {};
             const uint64_t mark = at + size;
-            if (!map(at, size + page, PROT_READ | PROT_WRITE)) {
+            if (!map(at, size + own_machine.page, PROT_READ | PROT_WRITE)) {
                 error = errno; // EEXIST: another thread was faster
                 continue;
             }
             // Writing makes all pages private copies from the start. If only some were, changing the protection of one
             // would split the mapping, and find_arenas() looks for one mapping.
             std::memset(reinterpret_cast<void*>(at), 0, size);
-            if (madvise(reinterpret_cast<void*>(mark), page, MADV_WIPEONFORK) == 0
+            if (madvise(reinterpret_cast<void*>(mark), own_machine.page, MADV_WIPEONFORK) == 0
                 && mprotect(reinterpret_cast<void*>(at), size, PROT_READ | PROT_EXEC) == 0) {
                 *reinterpret_cast<Mark*>(mark) = {data_ + Tables::slice, 0, static_cast<uint64_t>(getpid())};
                 return {at, data_, mark, 0};
             }
             error = errno;
-            munmap(reinterpret_cast<void*>(at), size + page); // nothing has ever been executed there
+            munmap(reinterpret_cast<void*>(at), size + own_machine.page); // nothing has ever been executed there
         }
         throw Unusable(fmt::format("this process: memory for the stubs: {}{}", std::strerror(error),
                                    error == EACCES ? forbidden() : ""));
@@ -351,7 +351,7 @@ public:
 
     void free_code(const Arena& arena, size_t size) override
     {
-        munmap(reinterpret_cast<void*>(arena.code), whole_pages(size) + page);
+        munmap(reinterpret_cast<void*>(arena.code), whole_pages(size) + own_machine.page);
     }
 
     // Of each file once, for as long as the process lives: a thread may be in a stub at any time.
@@ -461,7 +461,7 @@ public:
             if (piece.offset + piece.size > size_)
                 continue;
             const uint64_t start = data_ + piece.offset, end = start + piece.size;
-            const uint64_t first = whole_pages(start), last = end / page * page;
+            const uint64_t first = whole_pages(start), last = end / own_machine.page * own_machine.page;
             const auto zero = [](uint64_t from, uint64_t to) {
                 for (; from < to; from += sizeof(uint64_t))
                     __atomic_store_n(reinterpret_cast<uint64_t*>(from), 0, __ATOMIC_RELAXED);
@@ -479,7 +479,7 @@ private:
     struct Change {
         const Patch* patch;
         size_t index;
-        Bytes from, between, to; // between: the nop10's kind with the jump's end
+        SiteBytes from, between, to; // between: the nop10's kind with the jump's end
     };
 
     void change(std::span<const Patch> patches, bool back, std::vector<Outcome>& outcomes)
@@ -511,7 +511,7 @@ private:
         };
         // Takes one step of the orders at the head of this file, for the sites of either way at once: they share the
         // barriers.
-        const auto step = [&](Bytes Change::* from, Bytes Change::* to) {
+        const auto step = [&](SiteBytes Change::* from, SiteBytes Change::* to) {
             bool some = false;
             std::erase_if(changes, [&](const Change& c) {
                 if (c.*from == c.*to)
@@ -538,7 +538,7 @@ private:
         }
     }
 
-    static bool now_is(uint64_t at, const Bytes& bytes)
+    static bool now_is(uint64_t at, const SiteBytes& bytes)
     {
         return std::memcmp(reinterpret_cast<const void*>(at), bytes.data(), own_machine.exchanged) == 0;
     }
@@ -546,8 +546,8 @@ private:
     static bool can_be_made(Change& change, bool back)
     {
         const auto* const now = reinterpret_cast<const std::byte*>(change.patch->at);
-        const Bytes& nop = back ? change.to : change.from;
-        const Bytes& jump = back ? change.from : change.to;
+        const SiteBytes& nop = back ? change.to : change.from;
+        const SiteBytes& jump = back ? change.from : change.to;
         const Way way = way_of(change.patch->at);
         constexpr size_t exchanged = own_machine.exchanged;
         if (way == Way::none || change.patch->length != exchanged
@@ -560,8 +560,8 @@ private:
             change.from[0] = change.to[0] = breakpoint;
         change.between = change.from;
         if (way == Way::end_first) {
-            const Bytes& kind = back ? change.to : change.from;
-            const Bytes& end = jump;
+            const SiteBytes& kind = back ? change.to : change.from;
+            const SiteBytes& end = jump;
             change.between = kind;
             std::copy(end.begin() + end_at, end.end(), change.between.begin() + end_at);
         }

@@ -15,9 +15,9 @@ namespace fastsdt::engine {
 namespace {
 
 #if defined __x86_64__
-constexpr size_t stack_pointer = 7;
+constexpr size_t stack_pointer_column = 7;
 #else
-constexpr size_t stack_pointer = 31;
+constexpr size_t stack_pointer_column = 31;
 #endif
 
 // The mapped file, whatever has its name by now. The vDSO is read from memory: without its .eh_frame, libdw follows %rbp, which is the caller's in
@@ -72,7 +72,7 @@ struct Unwound::State {
         threads.set_initial_registers = [](Dwfl_Thread* thread, void* state) {
             const auto& given = static_cast<const State*>(state)->registers;
             const std::vector<Dwarf_Word> values(given.begin(), given.end());
-            if (stack_pointer == 7) // the return address' column is the program counter
+            if (stack_pointer_column == 7) // the return address' column is the program counter
                 return dwfl_thread_state_registers(thread, 0, unsigned(values.size()), values.data());
             dwfl_thread_state_register_pc(thread, values.back());
             return dwfl_thread_state_registers(thread, 0, unsigned(values.size() - 1), values.data());
@@ -84,7 +84,7 @@ struct Unwound::State {
 
     bool word(uint64_t address, Dwarf_Word& result)
     {
-        const uint64_t offset = address - registers[stack_pointer];
+        const uint64_t offset = address - registers[stack_pointer_column];
         constexpr uint64_t largest_stack = uint64_t(1) << 30; // what is further away is not on it
         if (offset >= stack.size() || stack.size() - offset < sizeof result) {
             cut = cut || (offset >= stack.size() - std::min(stack.size(), sizeof result) && offset < largest_stack);
@@ -146,7 +146,7 @@ std::vector<uint64_t> Unwound::calls(std::span<const uint64_t> registers, std::s
 {
     state_->found.clear();
     state_->cut = false;
-    if (registers.size() <= stack_pointer + 1)
+    if (registers.size() <= stack_pointer_column + 1)
         return {};
     state_->registers = registers;
     state_->stack = stack;

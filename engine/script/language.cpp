@@ -26,7 +26,7 @@ struct NamedFunction {
     FunctionWord function;
 };
 constexpr NamedFunction functions[] = {
-#define FUNCTION(word, function, least, most, usage) {word, {Function::function, least, most, usage}},
+#define FUNCTION(word, function, least, most, usage) {word, {BuiltinFunction::function, least, most, usage}},
 #include "script/language.def"
 };
 

@@ -11,7 +11,7 @@
 namespace fastsdt::engine {
 
 /// A function whose value a word is.
-enum class Function {
+enum class BuiltinFunction {
 #define FUNCTION(word, function, least, most, usage) function,
 #include "script/language.def"
 };
@@ -23,7 +23,7 @@ enum class Meaning {
 };
 
 struct FunctionWord {
-    Function function;
+    BuiltinFunction function;
     size_t least, most; ///< arguments
     std::string_view usage;
 };

@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "script/shape.h"
 
+#include "base/addresses.h"
+
 #include <algorithm>
 #include <utility>
 
 namespace fastsdt::engine {
-namespace {
-
-size_t up(size_t value, size_t to)
-{
-    return (value + to - 1) / to * to;
-}
-
-} // namespace
+namespace {} // namespace
 
 bool is_same(const ShapePtr& one, const ShapePtr& other)
 {
@@ -73,7 +68,7 @@ ShapePtr tuple_shape(const std::vector<ShapePtr>& elements, const std::vector<st
     for (size_t i = 0; i < elements.size(); ++i) {
         tuple.members.push_back(
             {.name = names.empty() ? std::string() : names[i], .offset = tuple.size, .shape = elements[i]});
-        tuple.size += elements[i]->is_number() ? 8 : up(elements[i]->size, 8);
+        tuple.size += elements[i]->is_number() ? 8 : up_to(elements[i]->size, 8);
     }
     return std::make_shared<const Shape>(std::move(tuple));
 }
@@ -105,15 +100,15 @@ size_t size_in_c(const Shape& shape)
         return shape.size;
     size_t size = 0;
     for (const Shape::Member& member : shape.members)
-        size = up(size, alignment_of(*member.shape)) + size_in_c(*member.shape);
-    return up(size, alignment_of(shape));
+        size = up_to(size, alignment_of(*member.shape)) + size_in_c(*member.shape);
+    return up_to(size, alignment_of(shape));
 }
 
 void RecordBuilder::add(std::string name, const ShapePtr& shape)
 {
     const size_t alignment = alignment_of(*shape);
     alignment_ = std::max(alignment_, alignment);
-    const size_t offset = is_union_ ? 0 : up(bits_, alignment * 8) / 8;
+    const size_t offset = is_union_ ? 0 : up_to(bits_, alignment * 8) / 8;
     bits_ = std::max(bits_, (offset + shape->size) * 8);
     shape_.members.push_back({.name = std::move(name), .offset = offset, .shape = shape});
 }
@@ -124,7 +119,7 @@ void RecordBuilder::add_bits(std::string name, const ShapePtr& shape, unsigned b
     const size_t unit = shape->size * 8;
     size_t first = is_union_ ? 0 : bits_;
     if (bits == 0 || first / unit != (first + bits - 1) / unit)
-        first = up(first, unit);
+        first = up_to(first, unit);
     bits_ = std::max(bits_, first + bits);
     if (name.empty())
         return;
@@ -136,7 +131,7 @@ void RecordBuilder::add_bits(std::string name, const ShapePtr& shape, unsigned b
 ShapePtr RecordBuilder::done()
 {
     Shape made = shape_;
-    made.size = up((bits_ + 7) / 8, alignment_);
+    made.size = up_to((bits_ + 7) / 8, alignment_);
     return std::make_shared<const Shape>(std::move(made));
 }
 
@@ -147,7 +142,7 @@ ShapePtr RecordBuilder::packed() const
     made.is_packed = true;
     size_t at = 0, end = 0; // bits
     for (Shape::Member& member : made.members) {
-        at = is_union_ ? 0 : member.bits ? at : up(at, 8);
+        at = is_union_ ? 0 : member.bits ? at : up_to(at, 8);
         member.offset = at / 8;
         member.first_bit = unsigned(at % 8);
         at += member.bits ? member.bits : member.shape->size * 8;

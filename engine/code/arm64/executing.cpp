@@ -12,7 +12,7 @@
 namespace fastsdt::engine::arm64 {
 namespace {
 
-constexpr uint32_t set_number = 0xd2801ba8, call_kernel = 0xd4000001, bti_c = 0xd503245f;
+constexpr uint32_t set_number = 0xd2801ba8, call_kernel = 0xd4000001;
 constexpr uint64_t gettid_number = 178; // <asm-generic/unistd.h>
 
 } // namespace

@@ -25,7 +25,7 @@ vixl::Condition condition_for(Is condition)
     }
 }
 
-int number_of(SystemCall which) // <asm-generic/unistd.h>
+int system_call_number(SystemCall which) // <asm-generic/unistd.h>
 {
     switch (which) {
     case SystemCall::getpid: return 172;
@@ -342,7 +342,7 @@ void Compiler::keep_vectors(bool back)
 void Compiler::system_call(SystemCall which, std::initializer_list<CallArgument> arguments)
 {
     set_arguments(arguments);
-    as_.constant(x8, uint64_t(number_of(which)));
+    as_.constant(x8, uint64_t(system_call_number(which)));
     if (environment_.sve)
         keep_vectors(false);
     as_.system_call();

@@ -12,7 +12,7 @@
 namespace fastsdt::engine::arm64 {
 namespace {
 
-constexpr uint32_t ret = 0xd65f03c0, bti_c = 0xd503245f;
+constexpr uint32_t ret = 0xd65f03c0;
 
 uint32_t word_at(std::span<const std::byte> bytes, size_t offset)
 {

@@ -5,6 +5,7 @@
 
 #include <Zydis/Zydis.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -12,6 +13,9 @@
 #include <variant>
 
 namespace fastsdt::engine::x86 {
+
+/// A landing pad of indirect calls and jumps.
+inline constexpr std::array endbr64{std::byte{0xf3}, std::byte{0x0f}, std::byte{0x1e}, std::byte{0xfa}};
 
 /// In the order of their encoding.
 enum Reg : uint8_t { rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8, r9, r10, r11, r12, r13, r14, r15, no_register };

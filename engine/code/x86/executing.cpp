@@ -21,7 +21,6 @@ constexpr std::byte operator""_b(unsigned long long value)
 
 constexpr std::array set_number{0xb8_b, 0x3b_b, 0x00_b, 0x00_b, 0x00_b}; // 59, <asm/unistd_64.h>
 constexpr std::array call_kernel{0x0f_b, 0x05_b};
-constexpr std::array endbr64{0xf3_b, 0x0f_b, 0x1e_b, 0xfa_b};
 constexpr std::array take_stack{0x48_b, 0x83_b, 0xec_b}; // and a byte
 
 bool begins(std::span<const std::byte> bytes, std::span<const std::byte> with)

@@ -48,7 +48,7 @@ ZydisMnemonic mnemonic_for(Operator op)
     }
 }
 
-int number_of(SystemCall which) // <asm/unistd_64.h>
+int system_call_number(SystemCall which) // <asm/unistd_64.h>
 {
     switch (which) {
     case SystemCall::getpid: return 39;
@@ -246,7 +246,7 @@ void Compiler::move_stack(int64_t by)
 void Compiler::system_call(SystemCall which, std::initializer_list<CallArgument> arguments)
 {
     set_arguments(arguments);
-    as_.constant(rax, number_of(which));
+    as_.constant(rax, system_call_number(which));
     as_.emit(ZYDIS_MNEMONIC_SYSCALL, {});
     as_.clobber(bit(rax) | bit(rcx) | bit(r11));
 }

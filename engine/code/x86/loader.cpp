@@ -17,7 +17,6 @@ namespace fastsdt::engine::x86 {
 namespace {
 
 constexpr std::byte ret{0xc3};
-constexpr std::array endbr64{std::byte{0xf3}, std::byte{0x0f}, std::byte{0x1e}, std::byte{0xfa}};
 
 // Whether bytes are padding: instructions that do nothing, or breakpoints, and the last of them may be cut off.
 bool is_padding(std::span<const std::byte> bytes)

@@ -72,16 +72,16 @@ Expression Values::value(const ast::Call& node, Span where)
             fail(node.word, fmt::format("{}() is no value; a map is assigned it: @ = {}(...)", word, word));
         unknown(word, node.word, true);
     }
-    if (function->function == Function::str)
+    if (function->function == BuiltinFunction::str)
         if (auto text = known_text(node, where))
             return *std::move(text);
-    if (function->function == Function::ustack || function->function == Function::dw_ustack)
+    if (function->function == BuiltinFunction::ustack || function->function == BuiltinFunction::dw_ustack)
         return frames(node, where);
-    if (function->function == Function::config)
+    if (function->function == BuiltinFunction::config)
         fail(where, fmt::format("config() is {}", function->usage));
-    if (function->function == Function::has_key || function->function == Function::len)
+    if (function->function == BuiltinFunction::has_key || function->function == BuiltinFunction::len)
         return of_map(*function, node, where);
-    if (function->function == Function::nsecs)
+    if (function->function == BuiltinFunction::nsecs)
         return clock_value(*function, node, where);
     std::vector<Expression> given = values(node.arguments);
     if (given.size() < function->least || given.size() > function->most)
@@ -107,30 +107,30 @@ Expression Values::call(const FunctionWord& function, const std::string& word, s
     };
     const auto both = [&](Operator op) { return operation_of(op, std::move(given[0]), std::move(given[1]), where); };
     switch (function.function) {
-    case Function::str: return text_at(std::move(given), where);
-    case Function::buf:
+    case BuiltinFunction::str: return text_at(std::move(given), where);
+    case BuiltinFunction::buf:
         return made(Expression::Kind::buffer, where, [&](Expression& e) { e.operands = std::move(given); });
-    case Function::reg:
-    case Function::uaddr: {
+    case BuiltinFunction::reg:
+    case BuiltinFunction::uaddr: {
         want_text(0);
-        Expression found = builtin(function.function == Function::reg ? Value::reg : Value::symbol, where);
+        Expression found = builtin(function.function == BuiltinFunction::reg ? Value::reg : Value::symbol, where);
         found.text = given[0].text;
         return found;
     }
-    case Function::usym: return shown(std::move(given[0]), plain_shape(Shape::Kind::symbol, 8));
-    case Function::strerror: return shown(std::move(given[0]), plain_shape(Shape::Kind::error, 8));
-    case Function::signal_name: return shown(std::move(given[0]), plain_shape(Shape::Kind::signal, 8));
-    case Function::strftime:
+    case BuiltinFunction::usym: return shown(std::move(given[0]), plain_shape(Shape::Kind::symbol, 8));
+    case BuiltinFunction::strerror: return shown(std::move(given[0]), plain_shape(Shape::Kind::error, 8));
+    case BuiltinFunction::signal_name: return shown(std::move(given[0]), plain_shape(Shape::Kind::signal, 8));
+    case BuiltinFunction::strftime:
         want_text(0);
         return shown(std::move(given[1]), plain_shape(Shape::Kind::time, 8, given[0].text));
-    case Function::ntop: return cast_to(plain_shape(Shape::Kind::network, 0));
-    case Function::macaddr: return cast_to(plain_shape(Shape::Kind::mac, 6));
-    case Function::cgroupid: want_text(0); return number_of_group(given[0]);
-    case Function::pton: want_text(0); return network_address(given[0]);
-    case Function::bswap: return operation_of(Operator::swap, std::move(given[0]), where);
-    case Function::strncmp:
-    case Function::memcmp: {
-        const bool is_text = function.function == Function::strncmp;
+    case BuiltinFunction::ntop: return cast_to(plain_shape(Shape::Kind::network, 0));
+    case BuiltinFunction::macaddr: return cast_to(plain_shape(Shape::Kind::mac, 6));
+    case BuiltinFunction::cgroupid: want_text(0); return number_of_group(given[0]);
+    case BuiltinFunction::pton: want_text(0); return network_address(given[0]);
+    case BuiltinFunction::bswap: return operation_of(Operator::swap, std::move(given[0]), where);
+    case BuiltinFunction::strncmp:
+    case BuiltinFunction::memcmp: {
+        const bool is_text = function.function == BuiltinFunction::strncmp;
         if (given[2].kind != Expression::Kind::number || given[2].number < (is_text ? 0 : 1))
             fail(given[2].where, fmt::format("{}() wants a number for the length", word));
         if (given[2].number == 0)
@@ -139,21 +139,21 @@ Expression Values::call(const FunctionWord& function, const std::string& word, s
         found.number = given[2].number;
         return found;
     }
-    case Function::strlen: return operation_of(Operator::length, std::move(given[0]), where);
-    case Function::strcontains: return both(Operator::contains);
-    case Function::strstr: {
+    case BuiltinFunction::strlen: return operation_of(Operator::length, std::move(given[0]), where);
+    case BuiltinFunction::strcontains: return both(Operator::contains);
+    case BuiltinFunction::strstr: {
         Expression found = both(Operator::contains);
         found.number = 1;
         found.sign = true; // -1: nowhere
         return found;
     }
-    case Function::getopt: return option(function, std::move(given), where);
-    case Function::has_key: // they look at what was written
-    case Function::len:
-    case Function::nsecs:
-    case Function::ustack:
-    case Function::dw_ustack:
-    case Function::config: break;
+    case BuiltinFunction::getopt: return option(function, std::move(given), where);
+    case BuiltinFunction::has_key: // they look at what was written
+    case BuiltinFunction::len:
+    case BuiltinFunction::nsecs:
+    case BuiltinFunction::ustack:
+    case BuiltinFunction::dw_ustack:
+    case BuiltinFunction::config: break;
     }
     throw std::logic_error("no such function");
 }
@@ -163,12 +163,12 @@ Expression Values::of_map(const FunctionWord& function, const ast::Call& node, S
 {
     const auto* const map =
         node.arguments.size() == function.most ? std::get_if<ast::MapAt>(&node.arguments[0].node) : nullptr;
-    if (!map && function.function == Function::len && node.arguments.size() == 1)
+    if (!map && function.function == BuiltinFunction::len && node.arguments.size() == 1)
         return made(Expression::Kind::frames, where,
                     [&](Expression& e) { e.operands.push_back(value(node.arguments[0])); });
     if (!map || !map->keys.empty())
         fail(where, fmt::format("{}() is {}", node.name, function.usage));
-    const bool has = function.function == Function::has_key;
+    const bool has = function.function == BuiltinFunction::has_key;
     return made(has ? Expression::Kind::has : Expression::Kind::entries, where, [&](Expression& e) {
         e.map = map_of(*map, node.arguments[0].where);
         if (has) {

@@ -2,6 +2,7 @@
 #include "script/passes/passed.h"
 
 #include "arch/args.h"
+#include "base/addresses.h"
 
 #include <algorithm>
 #include <optional>
@@ -10,12 +11,7 @@ namespace fastsdt::engine {
 namespace {
 
 constexpr unsigned vectors = 8; ///< registers for arguments, of both
-constexpr size_t word = 8;
-
-size_t up(size_t value, size_t to)
-{
-    return (value + to - 1) / to * to;
-}
+constexpr size_t eightbyte = 8; // as the System V ABI calls it
 
 /// A number in a structure, an array or by itself.
 struct Leaf {
@@ -70,13 +66,13 @@ enum class Class { none, vector, integer };
 std::optional<std::vector<Class>> classes(const Shape& shape)
 {
     std::vector<Leaf> all;
-    if (shape.size > 2 * word || shape.size == 0 || !leaves(shape, 0, all))
+    if (shape.size > 2 * eightbyte || shape.size == 0 || !leaves(shape, 0, all))
         return std::nullopt;
-    std::vector<Class> found(up(shape.size, word) / word, Class::none);
+    std::vector<Class> found(up_to(shape.size, eightbyte) / eightbyte, Class::none);
     for (const Leaf& each : all) {
         if (each.at + each.size > shape.size)
             return std::nullopt; // of a damaged file
-        Class& of = found[each.at / word];
+        Class& of = found[each.at / eightbyte];
         of = each.is_real && of != Class::integer ? Class::vector : Class::integer;
     }
     return found;
@@ -90,8 +86,8 @@ std::vector<Passed::Word> words_of(const Shape& shape, const std::vector<Class>&
         if (classes[i] != Class::none)
             words.push_back({.is_vector = classes[i] == Class::vector,
                              .index = classes[i] == Class::vector ? vectors++ : integers++,
-                             .at = i * word,
-                             .size = std::min(word, shape.size - i * word)});
+                             .at = i * eightbyte,
+                             .size = std::min(eightbyte, shape.size - i * eightbyte)});
     return words;
 }
 
@@ -109,7 +105,7 @@ Passed x86_argument(const Shape& shape, Taken& taken)
         }
     }
     const Passed passed{.kind = Passed::Kind::memory, .words = {}, .offset = taken.stack};
-    taken.stack += up(shape.size, word); // nothing here is aligned to more
+    taken.stack += up_to(shape.size, eightbyte); // nothing here is aligned to more
     return passed;
 }
 
@@ -120,7 +116,7 @@ std::optional<std::vector<Leaf>> homogeneous(const Shape& shape)
 {
     constexpr size_t most = 4;
     std::vector<Leaf> all;
-    if (shape.size > most * word || !leaves(shape, 0, all) || all.empty())
+    if (shape.size > most * eightbyte || !leaves(shape, 0, all) || all.empty())
         return std::nullopt;
     const bool is =
         std::all_of(all.begin(), all.end(), [&](const Leaf& each) { return each.is_real && each.size == all[0].size; });
@@ -140,16 +136,17 @@ std::vector<Passed::Word> arm64_words(const Shape& shape, unsigned integer, unsi
             words.push_back({.is_vector = true, .index = vector++, .at = each.at, .size = each.size});
         return words;
     }
-    for (size_t at = 0; at < shape.size; at += word)
-        words.push_back({.is_vector = false, .index = integer++, .at = at, .size = std::min(word, shape.size - at)});
+    for (size_t at = 0; at < shape.size; at += eightbyte)
+        words.push_back(
+            {.is_vector = false, .index = integer++, .at = at, .size = std::min(eightbyte, shape.size - at)});
     return words;
 }
 
 Passed arm64_argument(const Shape& shape, Taken& taken)
 {
     const bool is_homogeneous = homogeneous(shape).has_value();
-    if (!is_homogeneous && shape.size > 2 * word) { // a copy's address
-        Passed passed = arm64_argument(*integer_shape(word, false), taken);
+    if (!is_homogeneous && shape.size > 2 * eightbyte) { // a copy's address
+        Passed passed = arm64_argument(*integer_shape(eightbyte, false), taken);
         passed.kind = passed.kind == Passed::Kind::registers ? Passed::Kind::reference : Passed::Kind::unknown;
         return passed;
     }
@@ -162,7 +159,7 @@ Passed arm64_argument(const Shape& shape, Taken& taken)
     }
     count = most; // what comes later goes to the stack as well
     passed = {.kind = Passed::Kind::memory, .words = {}, .offset = taken.stack};
-    taken.stack += up(shape.size, word);
+    taken.stack += up_to(shape.size, eightbyte);
     return passed;
 }
 
@@ -191,7 +188,7 @@ Passed go_argument(const Shape& shape, Arch arch, Taken& taken)
     Passed passed{.kind = Passed::Kind::registers};
     if (go_words(shape, 0, arch, taken, passed.words))
         return passed.words.empty() ? Passed() : passed;
-    const size_t at = up(before.stack, alignment_of(shape));
+    const size_t at = up_to(before.stack, alignment_of(shape));
     taken = {before.integers, before.vectors, at + shape.size};
     return {.kind = Passed::Kind::memory, .words = {}, .offset = at};
 }
@@ -249,7 +246,7 @@ Passed returned(const DebugTypes::Value& result, Arch arch)
             return {.kind = Passed::Kind::reference};
         return {.kind = Passed::Kind::registers, .words = words_of(shape, *found, 0, 0)};
     }
-    if (!homogeneous(shape) && shape.size > 2 * word)
+    if (!homogeneous(shape) && shape.size > 2 * eightbyte)
         return {.kind = Passed::Kind::reference};
     return {.kind = Passed::Kind::registers, .words = arm64_words(shape, 0, 0)};
 }
@@ -271,7 +268,7 @@ std::vector<Passed> passed(const DebugTypes::Signature& function, Arch arch)
         if (known && !each.by_reference && is_empty(*each.shape)) {
             known = arch == Arch::x86_64;
         } else if (known && each.by_reference) {
-            found = argument(*integer_shape(word, false), arch, taken);
+            found = argument(*integer_shape(eightbyte, false), arch, taken);
             found.kind = found.kind == Passed::Kind::registers ? Passed::Kind::reference : Passed::Kind::unknown;
         } else if (known) {
             found = argument(*each.shape, arch, taken);
