@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "diff.h"
 
+#include "json.h"
+
 #include <fastsdt/note.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <functional>
-#include <nlohmann/json.hpp>
 
 using namespace fastsdt;
 
@@ -60,31 +61,30 @@ void Diff::add(Side side, const fastsdt_reader* file, const Select& select)
 
 bool Diff::print(const std::string& old_path, const std::string& new_path, bool json, const Style& style) const
 {
-    auto list = nlohmann::ordered_json::array();
+    auto list = Json::array();
     std::string text;
     size_t gone = 0, changed = 0, came = 0, same = 0;
     const auto line = [&](std::string_view colour, char sign, const std::string& name, const std::string& what) {
         text += fmt::format("{}{} {}  {}{}\n", style.colour ? colour : "", sign, printable(name), what,
-                            style.colour ? "\033[0m" : "");
+                            style.colour ? ansi::reset : "");
     };
     const auto entry = [&](const char* change, const std::string& name, const Known* o, const Known* n) {
-        nlohmann::ordered_json item = {{"change", change}, {"probe", printable(name)}};
+        Json item = {{"change", change}, {"probe", printable(name)}};
         for (auto [key, known] : {std::pair("old", o), std::pair("new", n)})
-            item[key] = known ? nlohmann::ordered_json{{"arguments", known->arguments},
-                                                       {"sites", known->sites},
-                                                       {"semaphore", known->semaphores != 0}}
-                              : nlohmann::ordered_json(nullptr);
+            item[key] = known
+                ? Json{{"arguments", known->arguments}, {"sites", known->sites}, {"semaphore", known->semaphores != 0}}
+                : Json(nullptr);
         list.push_back(std::move(item));
     };
     for (const auto& [name, known] : probes_[before]) {
         const auto found = probes_[after].find(name);
         if (found == probes_[after].end()) {
             ++gone;
-            line("\033[31m", '-', name, shown(known.arguments));
+            line(ansi::red, '-', name, shown(known.arguments));
             entry("gone", name, &known, nullptr);
         } else if (found->second.arguments != known.arguments) {
             ++changed;
-            line("\033[33m", '!', name, shown(known.arguments) + "  ->  " + shown(found->second.arguments));
+            line(ansi::yellow, '!', name, shown(known.arguments) + "  ->  " + shown(found->second.arguments));
             entry("changed", name, &known, &found->second);
         } else
             ++same;
@@ -92,17 +92,16 @@ bool Diff::print(const std::string& old_path, const std::string& new_path, bool 
     for (const auto& [name, known] : probes_[after])
         if (!probes_[before].contains(name)) {
             ++came;
-            line("\033[32m", '+', name, shown(known.arguments));
+            line(ansi::green, '+', name, shown(known.arguments));
             entry("came", name, nullptr, &known);
         }
     if (json) {
-        const nlohmann::ordered_json document = {
-            {"schema", json_schema},
-            {"tool", "fastsdt-check " FASTSDT_VERSION_STRING},
-            {"old", printable(old_path)},
-            {"new", printable(new_path)},
-            {"changes", list},
-            {"summary", {{"gone", gone}, {"changed", changed}, {"came", came}, {"same", same}}}};
+        const Json document = {{"schema", json_schema},
+                               {"tool", "fastsdt-check " FASTSDT_VERSION_STRING},
+                               {"old", printable(old_path)},
+                               {"new", printable(new_path)},
+                               {"changes", list},
+                               {"summary", {{"gone", gone}, {"changed", changed}, {"came", came}, {"same", same}}}};
         put(document.dump(2) + "\n");
     } else {
         if (!style.summary)

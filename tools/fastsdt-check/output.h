@@ -20,6 +20,12 @@ struct Style {
     std::optional<fastsdt::Severity> only; // just the probes with a finding at least this bad
 };
 
+/// What a terminal is told where Style::colour is set.
+namespace ansi {
+inline constexpr std::string_view reset = "\033[0m", bold = "\033[1m", dim = "\033[2m", red = "\033[31m",
+                                  green = "\033[32m", yellow = "\033[33m";
+}
+
 /// What the report of one image may come to: far more than a sound file's does (docs/json.md), and in proportion to its size.
 class Budget {
 public:
@@ -49,9 +55,6 @@ public:
 protected:
     Budget budget_;
 };
-
-/// The version of the JSON that docs/json.md describes.
-inline constexpr int json_schema = 1;
 
 std::unique_ptr<Output> text_output(Style style);
 /// `only`: just the probes with a finding at least this bad.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // --armable, as text and as JSON (docs/json.md).
+#include "json.h"
 #include "output.h"
 
 #include <fastsdt/note.h>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <iterator>
@@ -13,13 +13,12 @@
 #include <vector>
 
 using namespace fastsdt;
-using Json = nlohmann::ordered_json;
 
 namespace {
 
 std::string in_quotes(std::string_view text)
 {
-    return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+    return dump(Json(text), -1);
 }
 
 std::string window_json(const Window& window)
@@ -77,7 +76,7 @@ void ArmableOutput::image(const Image& image, const Notes& notes)
         out_ += fmt::format("{{\"path\": {}, \"member\": {},\n\"functions\": [", in_quotes(image.path()),
                             image.member().empty() ? "null" : in_quotes(image.member()));
     else
-        out_ += fmt::format("{}{}{}:\n", on("\033[1m"), printable(image.name()), on("\033[0m"));
+        out_ += fmt::format("{}{}{}:\n", on(ansi::bold), printable(image.name()), on(ansi::reset));
     first_ = true;
     bool functions = true;
     const auto end_functions = [&] {

@@ -1,22 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // docs/json.md describes what is written here; keep them together.
+#include "json.h"
 #include "output.h"
 
 #include <fastsdt/note.h>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 using namespace fastsdt;
-using Json = nlohmann::ordered_json;
 
 namespace {
-
-std::string dump(const Json& json)
-{
-    // Names come from files and need not be UTF-8.
-    return json.dump(1, ' ', false, Json::error_handler_t::replace);
-}
 
 Json kernels_json(const Report& report, const Evaluation& judged)
 {
@@ -32,14 +25,6 @@ Json kernels_json(const Report& report, const Evaluation& judged)
         json[report.options.kernels[i].name()] = std::move(one);
     }
     return json;
-}
-
-std::string hex(std::span<const std::byte> bytes)
-{
-    std::string text;
-    for (std::byte byte : bytes)
-        fmt::format_to(std::back_inserter(text), "{:02x}", std::to_integer<unsigned>(byte));
-    return text;
 }
 
 Json place_json(const Image& image, uint64_t address)

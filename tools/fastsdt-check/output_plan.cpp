@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // --plan: where to attach, as commands and as JSON (docs/json.md, "plan").
+#include "json.h"
 #include "output.h"
 #include "report/commands.h"
 
 #include <fastsdt/note.h>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 using namespace fastsdt;
-using Json = nlohmann::ordered_json;
 
 namespace {
 
@@ -57,11 +56,6 @@ Json point_json(const AttachPoint& point, const std::vector<NamedCommand>& by_na
     return json;
 }
 
-std::string dump(const Json& json)
-{
-    return json.dump(1, ' ', false, Json::error_handler_t::replace);
-}
-
 } // namespace
 
 PlanOutput::PlanOutput(Style style, bool json, const Kernel& kernel) : style_(style), json_(json), kernel_(kernel)
@@ -89,7 +83,7 @@ void PlanOutput::begin_image(const Image& image, size_t points)
         return;
     }
     const auto to = std::back_inserter(out_);
-    fmt::format_to(to, "{}{}{}: ", on("\033[1m"), printable(image.name()), on("\033[0m"));
+    fmt::format_to(to, "{}{}{}: ", on(ansi::bold), printable(image.name()), on(ansi::reset));
     if (image.relocatable())
         out_ += "an object; link it first, then it has places to attach to\n";
     else if (points == 0)
@@ -112,7 +106,7 @@ void PlanOutput::point(const Image& image, const AttachPoint& point)
         first_ = false;
         out_ += dump(point_json(point, by_name));
     } else {
-        const std::string_view bold = on("\033[1m"), dim = on("\033[2m"), off = on("\033[0m");
+        const std::string_view bold = on(ansi::bold), dim = on(ansi::dim), off = on(ansi::reset);
         const auto to = std::back_inserter(out_);
         fmt::format_to(to, "  {}{}{}  ", bold, printable(point.entry ? point.name : point.provider + ":" + point.name),
                        off);

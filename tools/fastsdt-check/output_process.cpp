@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // --pid: a running process, as text and as JSON (docs/json.md, "process").
+#include "json.h"
 #include "output.h"
 
 #include "live/live.h"
@@ -9,35 +10,21 @@
 
 #include <fmt/format.h>
 #include <functional>
-#include <nlohmann/json.hpp>
 
 #include <map>
 
 using namespace fastsdt;
-using Json = nlohmann::ordered_json;
 
 namespace {
-
-constexpr std::string_view reset = "\033[0m", bold = "\033[1m", red = "\033[31m", yellow = "\033[33m",
-                           green = "\033[32m";
-
-std::string hex(std::span<const std::byte> bytes, std::string_view between)
-{
-    std::string text;
-    for (std::byte byte : bytes)
-        fmt::format_to(std::back_inserter(text), "{}{:02x}", text.empty() ? "" : between,
-                       std::to_integer<unsigned>(byte));
-    return text;
-}
 
 std::string_view colour_of(Change change)
 {
     switch (change) {
     case Change::untouched: return "";
-    case Change::optimized: return green;
+    case Change::optimized: return ansi::green;
     case Change::damaged:
-    case Change::foreign_call: return red;
-    default: return yellow;
+    case Change::foreign_call: return ansi::red;
+    default: return ansi::yellow;
     }
 }
 
@@ -57,8 +44,8 @@ Json site_json(const LiveSite& site, Arch arch)
                  {"runtime", site.runtime},
                  {"layout", layout_name(site.expected.layout, arch)},
                  {"change", name(site.change)},
-                 {"file_bytes", hex(site.file_bytes, "")},
-                 {"live_bytes", hex(site.live_bytes, "")},
+                 {"file_bytes", hex(site.file_bytes)},
+                 {"live_bytes", hex(site.live_bytes)},
                  {"target", site.target ? Json(*site.target) : Json()},
                  {"semaphore",
                   site.semaphore ? Json{{"address", site.semaphore},
@@ -90,13 +77,13 @@ void print_process_json(const Process& process, const std::function<bool(const L
         p["files"].push_back(
             {{"path", file.path}, {"start", file.start}, {"deleted", file.deleted}, {"sites", std::move(sites)}});
     }
-    put(json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+    put(dump(json) + "\n");
 }
 
 void print_process_text(const Process& process, const std::function<bool(const LiveSite&)>& select, Style style)
 {
     const auto on = [&](std::string_view colour) { return style.colour && !colour.empty() ? colour : ""; };
-    const auto off = [&](std::string_view colour) { return style.colour && !colour.empty() ? reset : ""; };
+    const auto off = [&](std::string_view colour) { return style.colour && !colour.empty() ? ansi::reset : ""; };
     std::string out;
     const auto to = std::back_inserter(out);
     fmt::format_to(to, "process {} ({}): {} mapped, {} with probes\n", process.pid, printable(process.name),
@@ -107,7 +94,7 @@ void print_process_text(const Process& process, const std::function<bool(const L
         fmt::format_to(to, "  out-of-line slots at {:#x}: some probe is single-stepped\n", process.out_of_line->start);
     std::map<Change, size_t> counts;
     for (const LiveFile& file : process.files) {
-        fmt::format_to(to, "{}{}{} at {:#x}{}: {}\n", on(bold), printable(file.path), off(bold), file.start,
+        fmt::format_to(to, "{}{}{} at {:#x}{}: {}\n", on(ansi::bold), printable(file.path), off(ansi::bold), file.start,
                        file.deleted ? " (deleted)" : "", plural(file.sites.size(), "site"));
         for (const LiveSite& site : file.sites) {
             if (!select(site))
@@ -116,11 +103,11 @@ void print_process_text(const Process& process, const std::function<bool(const L
             if (style.summary)
                 continue;
             const auto colour = colour_of(site.change);
-            fmt::format_to(to, "  {}{}{}  {:#x}  {}  {}{}{}", on(bold),
+            fmt::format_to(to, "  {}{}{}  {:#x}  {}  {}{}{}", on(ansi::bold),
                            printable(site.entry      ? site.name
                                          : site.exit ? site.name + " (exit)"
                                                      : site.provider + ":" + site.name),
-                           off(bold), site.runtime, layout_name(site.expected.layout, file.arch), on(colour),
+                           off(ansi::bold), site.runtime, layout_name(site.expected.layout, file.arch), on(colour),
                            name(site.change), off(colour));
             if (site.target)
                 fmt::format_to(to, " to {:#x}", *site.target);

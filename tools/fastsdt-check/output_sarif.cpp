@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // SARIF 2.1.0 (OASIS), for code hosts and editors: one run, one rule for each kind of finding.
+#include "json.h"
 #include "output.h"
 
 #include <fastsdt/note.h>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 using namespace fastsdt;
-using Json = nlohmann::ordered_json;
 
 namespace {
 
@@ -78,7 +77,7 @@ public:
                                           Json::array({{{"executionSuccessful", notifications_.empty()},
                                                         {"toolExecutionNotifications", std::move(notifications_)}}})},
                                          {"results", std::move(results_)}}})}};
-        put(log.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+        put(dump(log) + "\n");
     }
 
 private:

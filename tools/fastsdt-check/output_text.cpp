@@ -12,9 +12,6 @@ using namespace fastsdt;
 
 namespace {
 
-constexpr std::string_view reset = "\033[0m", bold = "\033[1m", dim = "\033[2m", red = "\033[31m", yellow = "\033[33m",
-                           green = "\033[32m";
-
 /// "result: register, 4 bytes, signed"
 std::string result_text(const Record& record)
 {
@@ -45,7 +42,7 @@ public:
         if (style_.tree)
             count_traps(report);
         std::string& out = out_;
-        fmt::format_to(std::back_inserter(out), "{}{}{}: {} {}, ", on(bold), printable(image.name()), off(),
+        fmt::format_to(std::back_inserter(out), "{}{}{}: {} {}, ", on(ansi::bold), printable(image.name()), off(),
                        name(image.arch()), name(image.kind()));
         const size_t all = report.notes.probes.size();
         if (all == 0)
@@ -89,16 +86,16 @@ public:
 
 private:
     std::string_view on(std::string_view colour) const { return style_.colour ? colour : ""; }
-    std::string_view off() const { return style_.colour ? reset : ""; }
+    std::string_view off() const { return style_.colour ? ansi::reset : ""; }
     std::string_view colour_of(Verdict verdict) const
     {
         switch (verdict) {
         case Verdict::reject:
         case Verdict::xol_unsafe:
         case Verdict::emulate_unsafe:
-        case Verdict::optimize_unsafe: return on(red);
-        case Verdict::xol: return on(yellow);
-        case Verdict::optimize: return on(green);
+        case Verdict::optimize_unsafe: return on(ansi::red);
+        case Verdict::xol: return on(ansi::yellow);
+        case Verdict::optimize: return on(ansi::green);
         default: return "";
         }
     }
@@ -177,11 +174,11 @@ private:
     {
         if (!shown(finding))
             return;
-        const auto colour = finding.severity == Severity::error ? on(red)
-            : finding.severity == Severity::warning             ? on(yellow)
-                                                                : on(dim);
+        const auto colour = finding.severity == Severity::error ? on(ansi::red)
+            : finding.severity == Severity::warning             ? on(ansi::yellow)
+                                                                : on(ansi::dim);
         fmt::format_to(std::back_inserter(out_), "{}{}{:<11}{}{} {}[{}]{}\n", indent, colour, name(finding.severity),
-                       colour.empty() ? "" : off(), printable(finding.message), on(dim), name(finding.id), off());
+                       colour.empty() ? "" : off(), printable(finding.message), on(ansi::dim), name(finding.id), off());
     }
 
     void site(const Report& report, const SiteReport& site)
@@ -191,7 +188,7 @@ private:
         const ProbeNote& probe = *site.probe;
         auto to = std::back_inserter(out_);
         out_ += "  ";
-        out_ += on(bold);
+        out_ += on(ansi::bold);
         print(probe.provider);
         out_ += ':';
         print(probe.name);
@@ -232,7 +229,7 @@ private:
                 if (reads[size_t(tracer)])
                     fmt::format_to(std::back_inserter(some), "{}{}", some.empty() ? "" : ", ", name(tracer));
             const bool all = reads == std::array<bool, tracers.size()>{true, true, true, true};
-            fmt::format_to(to, "  {}({}){}\n", on(dim),
+            fmt::format_to(to, "  {}({}){}\n", on(ansi::dim),
                            all                ? "all tracers"
                                : some.empty() ? "no tracer reads them all"
                                               : some + " only",
@@ -406,7 +403,7 @@ private:
     {
         if (!shown(entry))
             return;
-        fmt::format_to(std::back_inserter(out_), "  {}{}{}  ", on(bold),
+        fmt::format_to(std::back_inserter(out_), "  {}{}{}  ", on(ansi::bold),
                        entry.function.name.empty() ? "(no symbol)" : printable(entry.function.name), off());
         std::string_view before = "(also ";
         for (std::string_view alias : entry.function.aliases) {
