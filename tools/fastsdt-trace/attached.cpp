@@ -22,7 +22,7 @@ namespace {
 constexpr unsigned seldom = 10; ///< one look of so many is made although nobody tells of a change
 constexpr auto quiet_period = std::chrono::seconds(1); ///< for processes of which the kernel tells nothing new
 
-double seconds(Attached::Clock::duration time)
+double seconds_of(Attached::Clock::duration time)
 {
     return std::chrono::duration<double>(time).count();
 }
@@ -413,7 +413,7 @@ void Attached::end()
     if (!ended_ && !executed_)
         disarm();
     if (ended_ && shared_.options.names(pid()))
-        say(fmt::format("process {} ended after {:.1f} s", pid(), seconds(Clock::now() - start_)));
+        say(fmt::format("process {} ended after {:.1f} s", pid(), seconds_of(Clock::now() - start_)));
     over_ = true;
 }
 
@@ -468,7 +468,7 @@ void Attached::count(Summary& summary) const
         if (i >= late_.size() || !late_[i] || !is_recorded(state))
             continue;
         ++summary.late;
-        summary.late_seconds = std::max(summary.late_seconds, seconds(covered_since_ - start_));
+        summary.late_seconds = std::max(summary.late_seconds, seconds_of(covered_since_ - start_));
     }
 }
 

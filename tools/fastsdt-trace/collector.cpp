@@ -68,7 +68,7 @@ std::string text_in(const json& object, const char* name)
 }
 
 // What a collector says of an error: google.rpc.Status, or a line of text.
-std::string words_of(const std::string& answer)
+std::string words_of_answer(const std::string& answer)
 {
     std::string words = text_in(json::parse(answer, nullptr, false), "message");
     if (words.empty())
@@ -90,7 +90,7 @@ std::string refusal_in(const std::string& answer)
             const std::string number = found->is_string() ? found->get<std::string>() : found->dump(); // of 64 bits
             if (number != "0")
                 return fmt::format("the collector refused {} {}{}", printable(number), what,
-                                   words_of(text_in(*partial, "errorMessage")));
+                                   words_of_answer(text_in(*partial, "errorMessage")));
         }
     return {};
 }
@@ -172,7 +172,7 @@ void Collector::deliver(const std::string& what, const std::string& json)
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
     if (status < 200 || status > 299)
         throw Unusable(
-            fmt::format("{}: the collector answered with status {}{}", shown, status, words_of(state_->answer)));
+            fmt::format("{}: the collector answered with status {}{}", shown, status, words_of_answer(state_->answer)));
     if (const std::string refusal = refusal_in(state_->answer); !refusal.empty())
         throw Unusable(fmt::format("{}: {}", shown, refusal));
 }

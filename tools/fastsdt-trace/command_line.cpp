@@ -22,7 +22,7 @@ std::string process_number(const std::string& text)
     return wrong.empty() ? wrong : wrong + ": --exe FILE and --comm NAME choose them by name";
 }
 
-std::string seconds(const std::string& text)
+std::string refuse_seconds(const std::string& text)
 {
     double value = 0;
     constexpr double least = 0.001, most = 1e9; // a millisecond, some 30 years
@@ -272,10 +272,10 @@ void add_ways(CLI::App& app, Options& options, Given& given)
         ->transform(CLI::IsMember(engines, CLI::ignore_case)); // checked first; its message names the engines
     app.add_option("-t,--duration,--seconds", given.duration, "End after this time")
         ->type_name("SECONDS")
-        ->check(seconds);
+        ->check(refuse_seconds);
     app.add_option("-i,--interval", given.interval, "Print all maps at this interval")
         ->type_name("SECONDS")
-        ->check(seconds);
+        ->check(refuse_seconds);
     app.add_option_function<std::string>(
            "-d,--stage", [&options](const std::string& word) { options.stage = stage_of(word); },
            "Only show what becomes of the script: ast, as it was written; ir, its operations; code, as --dry-run")

@@ -115,7 +115,7 @@ private:
 
 constexpr int64_t most_keys_of_all = 1'000'000;
 
-std::string word(const Node& node, const char* pattern, const char* wanted)
+std::string matching_word(const Node& node, const char* pattern, const char* wanted)
 {
     const std::string text = node.text();
     if (!std::regex_match(text, std::regex(pattern)))
@@ -125,7 +125,7 @@ std::string word(const Node& node, const char* pattern, const char* wanted)
 
 std::string label(const Node& node)
 {
-    const std::string text = word(node, "[A-Za-z_][A-Za-z0-9_]*", "name of a label: letters, digits and _");
+    const std::string text = matching_word(node, "[A-Za-z_][A-Za-z0-9_]*", "name of a label: letters, digits and _");
     for (const char* reserved : {"le", "quantile", "value"})
         if (text == reserved)
             node.refuse(fmt::format("the label {} has a meaning of its own", text));
@@ -140,10 +140,11 @@ MapConfig read_map(const Node& node)
     node.members({
         {"name",
          [&](const Node& n) {
-             map.name = word(n, "[A-Za-z_:][A-Za-z0-9_:]*", "name of a metric: letters, digits, _ and :");
+             map.name = matching_word(n, "[A-Za-z_:][A-Za-z0-9_:]*", "name of a metric: letters, digits, _ and :");
          }},
         {"help", [&](const Node& n) { map.help = n.text(); }},
-        {"unit", [&](const Node& n) { map.unit = word(n, "[a-z][a-z0-9_]*", "unit: small letters, digits and _"); }},
+        {"unit",
+         [&](const Node& n) { map.unit = matching_word(n, "[a-z][a-z0-9_]*", "unit: small letters, digits and _"); }},
         {"labels",
          [&](const Node& n) {
              n.each([&](const Node& one) {
@@ -165,7 +166,10 @@ ScriptConfig read_one_script(const Node& node, const std::string& folder)
     std::string text;
     const auto list = [](std::vector<std::string>& to) { return [&to](const Node& n) { to = n.texts(); }; };
     node.members({
-        {"name", [&](const Node& n) { script.name = word(n, "[A-Za-z][A-Za-z0-9_]*", "name: letters, digits and _"); }},
+        {"name",
+         [&](const Node& n) {
+             script.name = matching_word(n, "[A-Za-z][A-Za-z0-9_]*", "name: letters, digits and _");
+         }},
         {"file",
          [&](const Node& n) {
              for (const std::string& file : n.texts())

@@ -62,7 +62,7 @@ MHD_Result answer(MHD_Connection* connection, unsigned status, const char* type,
 } // namespace
 
 struct Http::State {
-    std::function<std::string(Format)> scrape;
+    std::function<std::string(MetricFormat)> scrape;
     MHD_Daemon* daemon = nullptr;
 };
 
@@ -91,10 +91,10 @@ MHD_Result handle(void* data, MHD_Connection* connection, const char* url, const
         return answer(connection, MHD_HTTP_NOT_FOUND, plain, "the metrics are at /metrics\n");
     try {
         const char* const accept = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
-        const Format format = format_for(accept ? accept : "");
+        const MetricFormat format = format_for(accept ? accept : "");
         return answer(connection, MHD_HTTP_OK,
-                      format == Format::openmetrics ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
-                                                    : "text/plain; version=0.0.4; charset=utf-8",
+                      format == MetricFormat::openmetrics ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+                                                          : "text/plain; version=0.0.4; charset=utf-8",
                       static_cast<Http::State*>(data)->scrape(format));
     } catch (const std::exception& error) {
         return answer(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, plain, fmt::format("{}\n", error.what()));
@@ -104,7 +104,7 @@ MHD_Result handle(void* data, MHD_Connection* connection, const char* url, const
 } // namespace
 
 // "application/openmetrics-text; version=1.0.0; q=0.5, text/plain; q=0.3"; of equal wishes OpenMetrics is taken.
-Format format_for(std::string_view accept)
+MetricFormat format_for(std::string_view accept)
 {
     double openmetrics = 0, text = 0;
     while (!accept.empty()) {
@@ -119,7 +119,7 @@ Format format_for(std::string_view accept)
         else if (range.find("text/plain") != range.npos)
             text = std::max(text, quality);
     }
-    return openmetrics > 0 && openmetrics >= text ? Format::openmetrics : Format::prometheus;
+    return openmetrics > 0 && openmetrics >= text ? MetricFormat::openmetrics : MetricFormat::prometheus;
 }
 
 bool is_ip_address(const std::string& text)
@@ -127,7 +127,7 @@ bool is_ip_address(const std::string& text)
     return address_of(text, 0).has_value();
 }
 
-Http::Http(const std::string& address, uint16_t port, std::function<std::string(Format)> scrape)
+Http::Http(const std::string& address, uint16_t port, std::function<std::string(MetricFormat)> scrape)
     : state_(std::make_unique<State>())
 {
     state_->scrape = std::move(scrape);

@@ -15,7 +15,7 @@ class Http {
 public:
     /// @param scrape  makes the answer to /metrics
     /// Throws Unusable where it cannot listen there.
-    Http(const std::string& address, uint16_t port, std::function<std::string(Format)> scrape);
+    Http(const std::string& address, uint16_t port, std::function<std::string(MetricFormat)> scrape);
     Http(const Http&) = delete;
     Http& operator=(const Http&) = delete;
     ~Http();
@@ -35,6 +35,6 @@ private:
 bool is_ip_address(const std::string& text);
 
 /// What a client wants to have, by its header Accept.
-Format format_for(std::string_view accept);
+MetricFormat format_for(std::string_view accept);
 
 } // namespace fastsdt::trace_tool

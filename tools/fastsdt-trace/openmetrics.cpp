@@ -27,14 +27,14 @@ using engine::ValueKind;
 
 namespace {
 
-const char* type_name(MetricType type, Format format)
+const char* type_name(MetricType type, MetricFormat format)
 {
     switch (type) {
     case MetricType::counter: return "counter";
     case MetricType::gauge: return "gauge";
     case MetricType::histogram: return "histogram";
     case MetricType::summary: return "summary";
-    case MetricType::info: return format == Format::openmetrics ? "info" : "gauge";
+    case MetricType::info: return format == MetricFormat::openmetrics ? "info" : "gauge";
     }
     return "unknown";
 }
@@ -55,7 +55,7 @@ void append_escaped(std::string& to, std::string_view text, bool quotes)
             to += c;
 }
 
-MetricType type_of(const Map& map)
+MetricType metric_type(const Map& map)
 {
     switch (map.kind) {
     case MapKind::count: return MetricType::counter;
@@ -117,12 +117,12 @@ void Exposition::family(const std::string& name, MetricType type, std::string_vi
 {
     name_ = name;
     // The older format knows samples only.
-    const std::string shown = format_ == Format::openmetrics ? name : name + std::string(suffix_of(type));
+    const std::string shown = format_ == MetricFormat::openmetrics ? name : name + std::string(suffix_of(type));
     text_ += fmt::format("# TYPE {} {}\n", shown, type_name(type, format_));
-    if (!unit.empty() && format_ == Format::openmetrics)
+    if (!unit.empty() && format_ == MetricFormat::openmetrics)
         text_ += fmt::format("# UNIT {} {}\n", shown, unit);
     text_ += fmt::format("# HELP {} ", shown);
-    append_escaped(text_, help, format_ == Format::openmetrics);
+    append_escaped(text_, help, format_ == MetricFormat::openmetrics);
     text_ += '\n';
 }
 
@@ -162,20 +162,20 @@ void Exposition::histogram(const Buckets& of, const Labels& labels)
     }
     with_bound.back().second = "+Inf";
     sample("_bucket", with_bound, std::to_string(all));
-    if (format_ == Format::prometheus)
+    if (format_ == MetricFormat::prometheus)
         sample("_count", labels, std::to_string(all));
 }
 
 std::string Exposition::finish() &&
 {
-    if (format_ == Format::openmetrics)
+    if (format_ == MetricFormat::openmetrics)
         text_ += "# EOF\n";
     return std::move(text_);
 }
 
 MapMetrics::MapMetrics(const std::string& script, const engine::Script& parsed, size_t map, const MapConfig& config,
                        size_t most_keys)
-    : map_(parsed.maps[map]), name_(config.name), help_(config.help), unit_(config.unit), type_(type_of(map_)),
+    : map_(parsed.maps[map]), name_(config.name), help_(config.help), unit_(config.unit), type_(metric_type(map_)),
       labels_(engine::labels_of(parsed, map)), most_keys_(config.most_keys.value_or(most_keys))
 {
     if (name_.empty()) {

@@ -14,7 +14,7 @@
 
 namespace fastsdt::trace_tool {
 
-enum class Format { openmetrics, prometheus };
+enum class MetricFormat { openmetrics, prometheus };
 enum class MetricType { counter, gauge, histogram, summary, info };
 
 /// What metrics are written to: families one after another, each with its samples.
@@ -42,7 +42,7 @@ public:
 /// Builds the text.
 class Exposition : public Metrics {
 public:
-    explicit Exposition(Format format) : format_(format) {}
+    explicit Exposition(MetricFormat format) : format_(format) {}
 
     void family(const std::string& name, MetricType type, std::string_view help, std::string_view unit = {}) override;
     void sample(std::string_view suffix, const Labels& labels, std::string_view value) override;
@@ -51,7 +51,7 @@ public:
     std::string finish() &&;
 
 private:
-    const Format format_;
+    const MetricFormat format_;
     std::string name_, text_;
 };
 

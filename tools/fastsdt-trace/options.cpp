@@ -139,7 +139,7 @@ void check_list(Options& options, const Given& given)
 }
 
 // In words, as sh has it, but that no command is run for it.
-std::vector<std::string> words_of(const std::string& command)
+std::vector<std::string> split_words(const std::string& command)
 {
     wordexp_t found{};
     if (wordexp(command.c_str(), &found, WRDE_NOCMD | WRDE_UNDEF) != 0)
@@ -615,7 +615,7 @@ std::optional<int> read_options(int argc, char** argv, Options& options)
     if (!given.command.empty()) {
         if (!options.command.empty())
             give_up("one command is enough: -c CMD, or -- COMMAND");
-        options.command = words_of(given.command);
+        options.command = split_words(given.command);
     }
     if (*given.list)
         check_list(options, given);

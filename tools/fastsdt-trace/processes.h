@@ -28,6 +28,8 @@
 
 namespace fastsdt::trace_tool {
 
+inline constexpr auto verify_period = std::chrono::seconds(1); ///< for sites that have lost their jump
+
 class Processes {
 public:
     using Clock = std::chrono::steady_clock;

@@ -90,9 +90,9 @@ private:
 };
 
 /// Calls of threads beside each other in time. Slices of one level that are shorter than `shortest` together become one.
-class Timeline {
+class DrawnCalls {
 public:
-    explicit Timeline(uint64_t span) : shortest_(span / finest) {}
+    explicit DrawnCalls(uint64_t span) : shortest_(span / finest) {}
 
     struct Slice {
         uint64_t begin, end;
@@ -370,7 +370,7 @@ private:
     CallTree tree_, sampled_;
     std::vector<std::string> frames_; // of samples
     std::unordered_map<std::string, uint32_t> frame_numbers_;
-    Timeline timeline_;
+    DrawnCalls timeline_;
     std::vector<Thread> threads_;
     Thread* thread_ = nullptr;    // of which events come
     std::vector<size_t> rows_;    // threads that have one
@@ -449,14 +449,14 @@ json Report::heat(const std::vector<size_t>& order) const
 json Report::rows()
 {
     json rows = json::array();
-    const std::vector<Timeline::Levels>& all = timeline_.rows();
+    const std::vector<DrawnCalls::Levels>& all = timeline_.rows();
     for (size_t i = 0; i < rows_.size(); ++i) {
         json levels = json::array();
         if (i < all.size())
             for (const auto& level : all[i]) {
                 json slices = json::array();
                 uint64_t last = 0;
-                for (const Timeline::Slice& slice : level) {
+                for (const DrawnCalls::Slice& slice : level) {
                     for (const uint64_t value : {slice.begin - last, slice.end - slice.begin})
                         slices.push_back(value);
                     slices.push_back(shown(slice.function));

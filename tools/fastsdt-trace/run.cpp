@@ -43,7 +43,6 @@ using engine::Session;
 using engine::Statement;
 using Clock = std::chrono::steady_clock;
 
-constexpr auto verify_period = std::chrono::seconds(1); ///< for sites that have lost their jump
 constexpr auto samples_period = std::chrono::milliseconds(50);
 
 // Probes that match nothing, where the script does not say that it may be.

@@ -43,7 +43,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr auto verify_period = std::chrono::seconds(1);
 constexpr auto retry_period = std::chrono::seconds(60); ///< for processes that were refused
 constexpr size_t most_refusals = 1000;                  ///< sentences that are not said again
 
@@ -304,7 +303,7 @@ private:
             pusher = std::make_unique<Pusher>(config.otlp);
         std::unique_ptr<Http> http;
         if (!http_ || config.address != config_.address || config.port != config_.port)
-            http = std::make_unique<Http>(config.address, config.port, [this](Format f) { return scrape(f); });
+            http = std::make_unique<Http>(config.address, config.port, [this](MetricFormat f) { return scrape(f); });
         // From here on nothing is refused.
         if (http)
             http_ = std::move(http);
@@ -380,7 +379,7 @@ private:
                 stop_ = true;
     }
 
-    std::string scrape(Format format)
+    std::string scrape(MetricFormat format)
     {
         const auto begin = Clock::now();
         Exposition to(format);
