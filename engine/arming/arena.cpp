@@ -28,7 +28,7 @@ struct Header {
     uint64_t start_time, pid_namespace, number;
     uint32_t pid, follows;
 };
-struct Record {
+struct PatchRecord {
     uint64_t at, semaphore;
     std::array<std::byte, 8> before, after;
 };
@@ -140,7 +140,7 @@ bool begins_arena(std::span<const std::byte> bytes)
 
 size_t size_of_front(size_t patches)
 {
-    return (sizeof(Header) + patches * sizeof(Record) + 63) / 64 * 64;
+    return (sizeof(Header) + patches * sizeof(PatchRecord) + 63) / 64 * 64;
 }
 
 static Header header_of(const Front& front)
@@ -169,7 +169,7 @@ std::vector<std::byte> encode(const Front& front)
     std::memcpy(bytes.data(), &header, sizeof header);
     for (size_t i = 0; i < front.patches.size(); ++i) {
         const Patch& p = front.patches[i];
-        const Record record{p.at, p.semaphore, p.before, p.after};
+        const PatchRecord record{p.at, p.semaphore, p.before, p.after};
         std::memcpy(bytes.data() + sizeof header + i * sizeof record, &record, sizeof record);
     }
     return bytes;
@@ -210,9 +210,9 @@ std::vector<Front> find_arenas(Target& target, const std::vector<Mapping>& mappi
         Front front{header.start,  header.size,         header.mark,
                     header.data,   header.data_size,    {header.pid, header.start_time, header.pid_namespace},
                     header.number, header.follows != 0, {}};
-        const auto records = target.read(m.start + sizeof header, header.patches * sizeof(Record));
-        for (size_t i = 0; (i + 1) * sizeof(Record) <= records.size(); ++i) {
-            Record record;
+        const auto records = target.read(m.start + sizeof header, header.patches * sizeof(PatchRecord));
+        for (size_t i = 0; (i + 1) * sizeof(PatchRecord) <= records.size(); ++i) {
+            PatchRecord record;
             std::memcpy(&record, records.data() + i * sizeof record, sizeof record);
             Patch p;
             p.at = record.at;

@@ -31,7 +31,7 @@ static_assert(std::endian::native == std::endian::little, "the low half of an ar
 
 using KnownWord = std::optional<uint32_t>; // empty: not known
 
-struct Machine {
+struct FilterMachine {
     KnownWord a = 0, x = 0;
     std::array<KnownWord, BPF_MEMWORDS> memory{};
 };
@@ -86,7 +86,8 @@ std::optional<bool> holds(uint16_t condition, KnownWord left, KnownWord right)
 }
 
 // Follows both ways where it is not known which one is taken. A filter has no loops.
-bool passes(std::span<const sock_filter> filter, const AskedCall& call, size_t at, Machine machine, unsigned& steps)
+bool passes(std::span<const sock_filter> filter, const AskedCall& call, size_t at, FilterMachine machine,
+            unsigned& steps)
 {
     for (; at < filter.size() && steps; --steps) {
         const sock_filter& i = filter[at++];

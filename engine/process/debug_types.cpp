@@ -44,7 +44,7 @@ bool type_of(Dwarf_Die& die, Dwarf_Die& type)
     return dwarf_formref_die(dwarf_attr_integrate(&die, DW_AT_type, &attribute), &type) != nullptr;
 }
 
-bool is_record(int tag)
+bool is_struct_tag(int tag)
 {
     return tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type;
 }
@@ -94,7 +94,7 @@ std::string type_name(Dwarf_Die& die, int depth = 0)
     case DW_TAG_enumeration_type: return fmt::format("enum {}", die_name(type));
     case DW_TAG_subroutine_type: return type_name(type, depth + 1) + " ()";
     default:
-        if (is_record(dwarf_tag(&type)))
+        if (is_struct_tag(dwarf_tag(&type)))
             return record_name(type);
         const std::string name = die_name(type);
         return name.empty() ? "?" : name;
@@ -130,7 +130,7 @@ ShapePtr target_of(Dwarf_Die& pointer, int depth, size_t& members)
     if (!type_of(pointer, type) || !plain(type))
         return nullptr;
     // By its name, so that a list of itself is no circle.
-    if (is_record(dwarf_tag(&type)) && !die_name(type).empty())
+    if (is_struct_tag(dwarf_tag(&type)) && !die_name(type).empty())
         return plain_shape(Shape::Kind::record, 0, record_name(type));
     return shape_of(type, depth, members);
 }
@@ -248,7 +248,7 @@ ShapePtr shape_of(Dwarf_Die die, int depth, size_t& members)
     case DW_TAG_rvalue_reference_type: return pointer_shape(target_of(die, depth + 1, members));
     case DW_TAG_array_type: return array_of(die, depth + 1, members);
     case DW_TAG_subroutine_type: return is_go(die) ? pointer_shape(nullptr) : nullptr; // Go's are addresses of closures
-    default: return is_record(dwarf_tag(&die)) ? record_of(die, depth + 1, members) : nullptr;
+    default: return is_struct_tag(dwarf_tag(&die)) ? record_of(die, depth + 1, members) : nullptr;
     }
 }
 
@@ -353,9 +353,9 @@ private:
     void add(Dwarf_Die& die, int tag)
     {
         const Dwarf_Off offset = dwarf_dieoffset(&die);
-        if ((is_record(tag) || tag == DW_TAG_typedef) && !dwarf_hasattr(&die, DW_AT_declaration)) {
+        if ((is_struct_tag(tag) || tag == DW_TAG_typedef) && !dwarf_hasattr(&die, DW_AT_declaration)) {
             if (const std::string name = die_name(die); !name.empty())
-                types.try_emplace(is_record(tag) ? record_name(die) : name, offset);
+                types.try_emplace(is_struct_tag(tag) ? record_name(die) : name, offset);
         } else if (tag == DW_TAG_enumeration_type) {
             enumerations.push_back(offset);
         } else if (tag == DW_TAG_subprogram && !dwarf_hasattr(&die, DW_AT_declaration)) {
@@ -433,7 +433,7 @@ static DebugTypes::Value value_of(Dwarf_Die& die)
         return value;
     value.is_float = is_float(type);
     value.shape = shape_of(type);
-    if (!is_record(dwarf_tag(&type)))
+    if (!is_struct_tag(dwarf_tag(&type)))
         return value;
     Dwarf_Die unit;
     const auto convention = number(type, DW_AT_calling_convention);

@@ -12,7 +12,7 @@
 namespace fastsdt::engine {
 namespace {
 
-bool blank(char c)
+bool is_space(char c)
 {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
@@ -61,7 +61,7 @@ Lexer::Lexer(std::string_view text) : text_(text)
 void Lexer::skip_blanks()
 {
     for (;;) {
-        while (at_ < text_.size() && blank(text_[at_]))
+        while (at_ < text_.size() && is_space(text_[at_]))
             ++at_;
         const std::string_view rest = text_.substr(at_);
         if (rest.starts_with("//")) {
@@ -94,7 +94,7 @@ bool Lexer::ahead(std::string_view word)
 std::string_view Lexer::line() const
 {
     std::string_view rest = text_.substr(at_, line_end() - at_);
-    while (!rest.empty() && blank(rest.back()))
+    while (!rest.empty() && is_space(rest.back()))
         rest.remove_suffix(1);
     return rest;
 }
@@ -103,7 +103,7 @@ std::string_view Lexer::line() const
 bool Lexer::ends_filter(size_t at) const
 {
     ++at;
-    while (at < text_.size() && blank(text_[at]))
+    while (at < text_.size() && is_space(text_[at]))
         ++at;
     return at < text_.size() && text_[at] == '{';
 }
@@ -120,7 +120,7 @@ Token Lexer::probe()
             ++at_;
         else if (c == '"')
             quoted = !quoted;
-        else if (c == '\n' || (!quoted && (blank(c) || c == ',' || c == '{')))
+        else if (c == '\n' || (!quoted && (is_space(c) || c == ',' || c == '{')))
             break;
     }
     if (quoted)

@@ -89,14 +89,14 @@ bool set_offsets(unsigned minor, GoRuntime& runtime)
 }
 
 // A word of the program's data that an instruction loads or stores as a whole: `mov` with an address relative to rip.
-struct Access {
+struct WordAccess {
     uint64_t address = 0;
     bool stores = false;
 };
 
-std::vector<Access> accesses_of(const Image& image, const Function& function)
+std::vector<WordAccess> accesses_of(const Image& image, const Function& function)
 {
-    std::vector<Access> accesses;
+    std::vector<WordAccess> accesses;
     Decoder decoder(image.arch());
     Instruction instruction;
     for (uint64_t at = function.address; at < function.address + function.size; at += instruction.length) {
@@ -117,12 +117,12 @@ std::vector<Access> accesses_of(const Image& image, const Function& function)
 uint64_t list_of_goroutines(const Image& image, const Function& for_each, const Function& add)
 {
     constexpr uint64_t word = 8, words = 3;
-    const std::vector<Access> loads = accesses_of(image, for_each);
+    const std::vector<WordAccess> loads = accesses_of(image, for_each);
     if (loads.size() != 2 || loads[0].stores || loads[1].stores || loads[1].address != loads[0].address + word)
         return 0;
     const uint64_t list = loads[0].address;
     unsigned loaded = 0, stored = 0, stores = 0;
-    for (const Access& one : accesses_of(image, add)) {
+    for (const WordAccess& one : accesses_of(image, add)) {
         if (one.address - list >= words * word || (one.address - list) % word)
             return 0;
         (one.stores ? stored : loaded) |= 1U << ((one.address - list) / word);

@@ -40,7 +40,7 @@ struct Argument {
 using Found = std::map<std::string, std::vector<Argument>>;
 
 // "int32", or nothing where the size is not told.
-std::string type_name(const fastsdt::Argument& argument)
+std::string argument_type(const fastsdt::Argument& argument)
 {
     if (argument.size == 0)
         return {};
@@ -52,7 +52,8 @@ std::vector<Argument> arguments_of(std::string_view text, Arch arch, const std::
     std::vector<Argument> found;
     for (const fastsdt::Argument& one : parse_arguments(text, arch)) {
         const size_t i = found.size();
-        found.push_back({type_name(one), i < names.size() && !names[i].empty() ? names[i] : fmt::format("arg{}", i)});
+        found.push_back(
+            {argument_type(one), i < names.size() && !names[i].empty() ? names[i] : fmt::format("arg{}", i)});
     }
     return found;
 }
