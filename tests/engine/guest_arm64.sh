@@ -67,7 +67,7 @@ fi
     unset CC CXX CFLAGS CXXFLAGS
     cmake -S "$FASTSDT_SOURCE" -B build -G Ninja \
         -DCMAKE_TOOLCHAIN_FILE="$PWD/toolchain.cmake" -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="-O1 -DNDEBUG" \
-        "${launcher[@]}" -DFASTSDT_PLUGINS=OFF -DFASTSDT_MAN=OFF -DFASTSDT_BENCHMARKS=OFF -DFASTSDT_TOOLS=ON -DFASTSDT_TESTS=ON
+        "${launcher[@]}" -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=0 -DFASTSDT_PLUGINS=OFF -DFASTSDT_MAN=OFF -DFASTSDT_BENCHMARKS=OFF -DFASTSDT_TOOLS=ON -DFASTSDT_TESTS=ON
     ninja -C build fastsdt-trace fastsdt_trace_api engine_stubs_arm64 engine_module engine_target engine_target_static \
         engine_starter engine_starter_static engine_starter_static_pie $(printf 'engine_%s_test ' $tests)
 ) >log 2>&1 || fail "building for arm64: $(grep -E 'error: |^FAILED' log || tail -n 5 log)"
