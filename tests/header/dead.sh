@@ -80,7 +80,9 @@ E
 live="b cold constructor destructor inlined loop main method often rare sema templated twin"
 
 site='\xb8..\xa1\x5c'
-compilers=$(have_of gcc-12 clang-14 clang-19)
+older=clang-14
+whole || older=
+compilers=$(have_of gcc-12 $older clang-19)
 linkers= llds=
 for c in $compilers; do case $c in clang-*) llds="$llds lld-${c#clang-}" ;; esac; done
 for linker in bfd gold $llds mold; do
