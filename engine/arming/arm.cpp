@@ -375,7 +375,7 @@ Arming::Stubs Arming::lone_stub(uint64_t at, std::function<std::vector<std::byte
     stubs.patches = 1;
     stubs.code_size = stub({somewhere, data, somewhere, somewhere}).size();
     stubs.compile = [stub = std::move(stub), jump = std::move(jump)](const Arena& arena) {
-        return Code{stub(arena), {jump(arena.code)}, {}, {}, {}};
+        return Code{stub(arena), {jump(arena.code)}, {}, {}, 0, {}};
     };
     stubs.made = [&made](const Code* code) {
         if (code)

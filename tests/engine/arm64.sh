@@ -21,7 +21,7 @@ rm -rf code
 mkdir code
 for processor in "$old" "$new"; do
     filter='*' # what only computes does so on both alike
-    [ "$processor" = "$new" ] || whole || filter=-MeaningArm64.*:ExpressionArm64.*:OperandArm64.EveryRegisterInEverySize
+    [ "$processor" = "$new" ] || whole || filter='-MeaningArm64.*:ExpressionArm64.*:OperandArm64.EveryRegisterInEverySize'
     FASTSDT_RUNNER="$processor$PWD/runner" FASTSDT_CODE=$PWD/code "$test" --gtest_filter="$filter" >out 2>&1 ||
         fail "'$processor': $(grep -vE '^\[ *(OK|RUN|-+) *\]' out)"
     [ -n "$prefix" ] || break
