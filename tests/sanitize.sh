@@ -57,12 +57,14 @@ if [ $which != thread ]; then
     export FASTSDT_ATTACHMENTS=20 FASTSDT_TOGGLES=10000 FASTSDT_CHURN=10 FASTSDT_CLAUSES=300
     engine='allowed|attachments|blocked|call|clauses|failed|follow|hostile|kernel|launch|life|meaning|outside|parked|place|reads|refuse|script|self|sequence|stack|stress|stubs|tracers|transaction'
     lib='findings|kernel|live|plan|printable'
+    scripts='api|churn|clear|containers|errors|first|forks|loaded|maps|options|processes|twice'
+    others='check\.(bounds|names|output)|reader\.use|fuzz\.(corpus|mutations)|dtrace\.grammar'
     targets=(fuzz_reader fastsdt-check fastsdt-trace fastsdt-dtrace fastsdt_trace_api fastsdt_reader_api lib_calls engine_target engine_target_static
         engine_blocked engine_module
         engine_sequence engine_starter engine_starter_static engine_starter_static_pie)
     for unit in ${engine//|/ }; do targets+=("engine_${unit}_test"); done
     for unit in ${lib//|/ }; do targets+=("lib_${unit}_test"); done
-    check sanitize "engine\.($engine|api|churn|clear|containers|errors|first|forks|loaded|maps|options|processes|twice)|lib\.($lib|calls)|check\.(bounds|names|output)|reader\.use|fuzz\.(corpus|mutations)|dtrace\.grammar" "${targets[@]}"
+    check sanitize "engine\.($engine|$scripts)|lib\.($lib|calls)|$others" "${targets[@]}"
     unset ASAN_OPTIONS GTEST_FILTER
 fi
 if [ $which != address ]; then

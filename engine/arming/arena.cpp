@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "arming/arena.h"
 
+#include "base/addresses.h"
 #include "code/machine.h"
 #include "proc/threads.h"
 #include "proc/processes.h"
@@ -140,7 +141,7 @@ bool begins_arena(std::span<const std::byte> bytes)
 
 size_t size_of_front(size_t patches)
 {
-    return (sizeof(Header) + patches * sizeof(PatchRecord) + 63) / 64 * 64;
+    return up_to(sizeof(Header) + patches * sizeof(PatchRecord), 64);
 }
 
 static Header header_of(const Front& front)

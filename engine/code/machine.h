@@ -103,7 +103,7 @@ inline bool is_moved_jump(std::span<const std::byte> bytes)
 /// Bytes of the pages of any kernel that `size` bytes take.
 constexpr uint64_t whole_pages(uint64_t size)
 {
-    return (size + own_machine.page - 1) / own_machine.page * own_machine.page;
+    return up_to(size, own_machine.page);
 }
 
 /// Why this build arms nothing: what follows "the user-space engine ". Empty: it does.

@@ -12,7 +12,6 @@
 #include <utility>
 
 namespace fastsdt::engine {
-namespace {} // namespace
 
 PageOfData::PageOfData(int file, size_t from) : offset_(from)
 {

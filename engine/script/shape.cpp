@@ -7,7 +7,6 @@
 #include <utility>
 
 namespace fastsdt::engine {
-namespace {} // namespace
 
 bool is_same(const ShapePtr& one, const ShapePtr& other)
 {

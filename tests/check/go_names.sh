@@ -62,7 +62,10 @@ for go in go /usr/lib/go-1.19/bin/go; do
         cgo=0 arch=amd64 linker='' flags=()
         case $how in
         pie) flags=(-buildmode=pie) ;;
-        cgo) cgo=1 linker=-linkmode=external ;;
+        cgo)
+            cgo=1 linker=-linkmode=external
+            ! whole || flags=(-buildmode=pie)
+            ;;
         arm64) arch=arm64 ;;
         esac
         if [ $how = cgo ] && ! command -v gcc >/dev/null; then continue; fi

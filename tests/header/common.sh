@@ -8,11 +8,12 @@ need $python
 # names others to take instead (tests/long/test-header-compilers.sh).
 have_of() {
     local c found=
-    [ -z "${FASTSDT_COMPILERS:-}" ] || set -- $FASTSDT_COMPILERS
-    for c in "$@"; do
-        case $c in gcc-11) [ -n "${FASTSDT_COMPILERS:-}" ] || whole || ! have gcc-12 || continue ;; esac
-        ! have $c || found="$found $c"
-    done
+    if [ -n "${FASTSDT_COMPILERS:-}" ]; then
+        set -- $FASTSDT_COMPILERS
+    elif ! whole && have gcc-12; then
+        set -- "${@/#gcc-11/}"
+    fi
+    for c in "$@"; do ! have $c || found="$found $c"; done
     echo ${found:-gcc}
 }
 cxx_of() { case $1 in gcc*) echo g++${1#gcc} ;; *) echo clang++${1#clang} ;; esac; }
