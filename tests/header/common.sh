@@ -7,13 +7,13 @@ need $python
 # Compilers to try, among those installed: have_of gcc-12 clang-19. gcc-11, which differs little from gcc-12, with test.sh --all. FASTSDT_COMPILERS
 # names others to take instead (tests/long/test-header-compilers.sh).
 have_of() {
-    local c found=
+    local c found= left_out=
     if [ -n "${FASTSDT_COMPILERS:-}" ]; then
         set -- $FASTSDT_COMPILERS
     elif ! whole && have gcc-12; then
-        set -- "${@/#gcc-11/}"
+        left_out=gcc-11
     fi
-    for c in "$@"; do ! have $c || found="$found $c"; done
+    for c in "$@"; do [ $c = "$left_out" ] || ! have $c || found="$found $c"; done
     echo ${found:-gcc}
 }
 cxx_of() { case $1 in gcc*) echo g++${1#gcc} ;; *) echo clang++${1#clang} ;; esac; }
