@@ -1,22 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The kernel puts a frame on the stack for each signal handler. On x86-64 (arch/x86/include/asm/sigframe.h, struct
-// rt_sigframe):
-//
-//     +0    the handler returns to: the restorer, mov $15, %rax; syscall
-//     +168  rsp of what was interrupted
-//     +176  rip
-//     +192  cs, gs, fs, ss: 0x33, 0, 0, 0x2b in 64-bit code
-//
-// The restorer is the C library's, or the program's own: Zig's has another instruction.
-//
-// On arm64 the handler returns to what lr has, and may keep it anywhere. But a frame has a record of the vector registers
-// behind the others (arch/arm64/include/uapi/asm/sigcontext.h; setup_sigframe_layout() puts it first). From the start of
-// struct sigcontext:
-//
-//     +256  sp of what was interrupted
-//     +264  pc
-//     +288  the record begins: FPSIMD_MAGIC, and its size
+// The kernel puts a frame on the stack for each signal handler: signal_frame.h. On x86-64 a word of it leads to the restorer, which is the C
+// library's or the program's own: Zig's has another instruction.
 //
 // A stack is read from the stack pointer up, word by word: whatever looks like a frame counts, also one that is long gone.
 // So nothing is missed, and a false find only means that memory stays. The interrupted code may have run on another stack,
@@ -29,6 +14,7 @@
 
 #include "base/integers.h"
 #include "process/errand.h"
+#include "process/signal_frame.h"
 
 #include <algorithm>
 #include <bit>
@@ -66,14 +52,13 @@ bool FrameSearch::comes_back(const user_regs_struct& registers, std::span<const 
 #if defined(__x86_64__)
 namespace {
 
-constexpr unsigned char restorer[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
-constexpr size_t frame_sp = 168, frame_pc = 176, frame_cs = 192, frame_size = 200;
-constexpr uint16_t user_cs = 0x33;
+using signal_frame::restorer;
 constexpr uint64_t user_segments = 0x2b'0000'0000'0033; // cs, gs, fs, ss
 // Of a frame or a copy of it: a word that no other has, and how far before it the pc is.
 constexpr uint64_t telling_word = user_segments;
-constexpr size_t pc_before = frame_cs - frame_pc, sp_before = frame_cs - frame_sp;
-constexpr size_t stack_before = frame_cs - 24;  // uc_stack
+constexpr size_t pc_before = signal_frame::segments - signal_frame::pc,
+                 sp_before = signal_frame::segments - signal_frame::sp,
+                 stack_before = signal_frame::segments - signal_frame::stack;
 constexpr uint64_t around = uint64_t{16} << 10; // how far from a frame another may be, or a handler's stack pointer
 
 } // namespace
@@ -93,26 +78,18 @@ bool FrameSearch::is_restorer(uint64_t address)
 
 bool FrameSearch::is_frame(const std::byte* at)
 {
-    const uint64_t segments = load_word(at + frame_cs);
-    if (static_cast<uint16_t>(segments) != user_cs)
+    if (!signal_frame::is_64_bit(at))
         return false;
     if (is_restorer(load_word(at)))
         return true;
-    const Mapping* const m = segments == user_segments ? mapping_at(mappings_, load_word(at)) : nullptr;
+    const Mapping* const m =
+        load_word(at + signal_frame::segments) == user_segments ? mapping_at(mappings_, load_word(at)) : nullptr;
     return m && m->executable;
 }
 #elif defined(__aarch64__)
-namespace {
-
-// From the mcontext's first word on.
-constexpr size_t frame_sp = 256, frame_pc = 264, frame_record = 288, frame_size = 296;
-
-} // namespace
-
 bool FrameSearch::is_frame(const std::byte* at)
 {
-    constexpr uint64_t fpsimd = 0x46508001 | uint64_t{0x210} << 32; // FPSIMD_MAGIC, and the record's size
-    return load_word(at + frame_record) == fpsimd;
+    return signal_frame::has_record(at);
 }
 #endif
 
@@ -138,11 +115,11 @@ bool FrameSearch::each(const user_regs_struct& registers, const std::function<vo
         read_bytes += bytes.size();
         if (read_bytes > most_bytes)
             return false;
-        for (size_t at = 0; at + frame_size <= bytes.size(); at += 8) {
+        for (size_t at = 0; at + signal_frame::size <= bytes.size(); at += 8) {
             if (!is_frame(&bytes[at]))
                 continue;
-            visit(load_word(&bytes[at + frame_pc]));
-            stacks.push_back(load_word(&bytes[at + frame_sp]));
+            visit(load_word(&bytes[at + signal_frame::pc]));
+            stacks.push_back(load_word(&bytes[at + signal_frame::sp]));
         }
     }
     leave_out_below(registers, read_from);
@@ -296,7 +273,8 @@ bool is_on_alternate_stack(std::span<const std::byte> bytes, size_t at, uint64_t
     if (at < stack_before)
         return false;
     const std::byte* const stack = &bytes[at - stack_before]; // stack_t
-    const uint64_t start = load_word(stack), flags = load_word(stack + 8), size = load_word(stack + 16);
+    const uint64_t start = load_word(stack), flags = load_word(stack + signal_frame::stack_flags),
+                   size = load_word(stack + signal_frame::stack_size);
     return !(flags & disarms) && address - start < size;
 }
 

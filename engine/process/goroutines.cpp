@@ -8,7 +8,7 @@
 // Who runs has a thread, and its sched is of earlier: so words near the thread's stack pointer count, whatever they are. They may be numbers or
 // what is left of former calls; then a site waits for the next try, and nothing is missed.
 //
-// Handlers of Go run on a stack of their own, as the kernel's frame there says (frames.cpp has how it looks). Threads that are in none have frames of
+// Handlers of Go run on a stack of their own, as the kernel's frame there says (signal_frame.h). Threads that are in none have frames of
 // former signals beside them, which count for nothing: their stack pointer is not on the frame's stack.
 #include "process/goroutines.h"
 
@@ -16,14 +16,18 @@
 #include "elf/image.h"
 #include "proc/memory.h"
 #include "proc/threads.h"
+#include "process/errand.h"
+#include "process/signal_frame.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstring>
 #include <sys/uio.h>
 
 namespace fastsdt::engine {
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__aarch64__)
 namespace {
 
 // runtime/runtime2.go
@@ -117,7 +121,7 @@ bool Goroutines::prepare()
 {
     pointers_.clear();
     pieces_.clear();
-    if (!read_pointers())
+    if (runtime_.goroutines == 0 || !read_pointers())
         return false;
     // The first one is number 1: if that is not there, nothing is where we think. Only a program that has just been started has none, and one thread.
     return pointers_.empty()
@@ -177,46 +181,50 @@ void Goroutines::scan(uint64_t from, uint64_t to, const Visit& visit)
         visit(load_word(&bytes[at]));
 }
 
-bool Goroutines::is_restorer(uint64_t address)
+#if defined(__x86_64__)
+bool Goroutines::is_frame(const std::byte* at)
 {
-    constexpr unsigned char code[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05}; // mov $15, %rax; syscall
-    if (address < page_size() || address >> 47)
+    using signal_frame::restorer;
+    const uint64_t address = load_word(at);
+    if (!signal_frame::is_64_bit(at) || address < page_size() || address >> 47)
         return false;
     const auto [known, fresh] = restorers_.try_emplace(address, false);
     if (fresh) {
-        const auto bytes = view_->read(address, sizeof code);
-        known->second = bytes.size() == sizeof code && std::memcmp(bytes.data(), code, sizeof code) == 0;
+        const auto bytes = view_->read(address, sizeof restorer);
+        known->second = bytes.size() == sizeof restorer && std::memcmp(bytes.data(), restorer, sizeof restorer) == 0;
     }
     return known->second;
 }
+#else
+bool Goroutines::is_frame(const std::byte* at)
+{
+    return signal_frame::has_record(at);
+}
+#endif
 
 // @param end  of what may be its stack
 void Goroutines::look_at_thread(const user_regs_struct& thread, uint64_t end, const Visit& visit)
 {
-    // Of the kernel's frame: frames.cpp
-    constexpr size_t frame_stack = 24, frame_stack_size = 40, frame_sp = 168, frame_pc = 176, frame_cs = 192,
-                     frame_size = 200;
-    constexpr uint16_t user_cs = 0x33;
-    const uint64_t sp = thread.rsp / sizeof(uint64_t) * sizeof(uint64_t);
-    const uint64_t from = sp - sizeof(uint64_t); // the restorer itself has taken its address from the stack
+    const uint64_t sp = stack_pointer(thread) / sizeof(uint64_t) * sizeof(uint64_t);
+    const uint64_t from = sp - sizeof(uint64_t); // x86-64: the restorer itself has taken its address from the stack
     const auto bytes = end > from ? view_->read(from, end - from) : std::vector<std::byte>();
     size_t last = 0;
-    for (size_t at = 0; at + frame_size <= bytes.size(); at += sizeof(uint64_t)) {
+    for (size_t at = 0; at + signal_frame::size <= bytes.size(); at += sizeof(uint64_t)) {
         const std::byte* const frame = &bytes[at];
-        if (static_cast<uint16_t>(load_word(frame + frame_cs)) != user_cs || !is_restorer(load_word(frame)))
+        if (!is_frame(frame))
             continue;
-        const Range stack{load_word(frame + frame_stack), load_word(frame + frame_stack_size)};
-        if (stack.has(from + at) && !stack.has(thread.rsp))
+        const Range stack{load_word(frame + signal_frame::stack),
+                          load_word(frame + signal_frame::stack + signal_frame::stack_size)};
+        if (stack.has(from + at) && !stack.has(stack_pointer(thread)))
             continue; // it is on that stack no more
-        visit(load_word(frame + frame_pc));
-        interrupted_.push_back(load_word(frame + frame_sp));
-        last = at + frame_size;
+        visit(load_word(frame + signal_frame::pc));
+        interrupted_.push_back(load_word(frame + signal_frame::sp));
+        last = at + signal_frame::size;
     }
     if (last == 0)
         return;
-    for (const uint64_t reg :
-         {thread.rax, thread.rbx, thread.rcx, thread.rdx, thread.rsi, thread.rdi, thread.rbp, thread.r8, thread.r9,
-          thread.r10, thread.r11, thread.r12, thread.r13, thread.r14, thread.r15})
+    static_assert(sizeof thread % sizeof(uint64_t) == 0);
+    for (const uint64_t reg : std::bit_cast<std::array<uint64_t, sizeof thread / sizeof(uint64_t)>>(thread))
         visit(reg);
     scan(sp - red_zone, from + last, visit);
 }
@@ -226,7 +234,7 @@ bool Goroutines::each_handler(std::span<const user_regs_struct> threads, const V
     constexpr uint64_t most = uint64_t{1} << 16; // Go's stack for handlers has 32 KiB
     interrupted_.clear();
     for (const user_regs_struct& thread : threads)
-        look_at_thread(thread, thread.rsp + most, visit);
+        look_at_thread(thread, stack_pointer(thread) + most, visit);
     return true;
 }
 
@@ -241,7 +249,7 @@ bool Goroutines::look_at_running(const One& one, std::span<const user_regs_struc
     };
     bool on_it = false, known = false;
     for (const user_regs_struct& thread : threads)
-        on_it = look(thread.rsp) || on_it;
+        on_it = look(stack_pointer(thread)) || on_it;
     for (const uint64_t sp : interrupted_)
         known = look(sp) || known;
     if (on_it)
@@ -266,7 +274,7 @@ bool Goroutines::each(std::span<const user_regs_struct> threads, const Visit& vi
         && std::ranges::all_of(running, [&](const One& one) { return look_at_running(one, threads, visit); });
 }
 
-#else // only x86-64 has places between which an instruction is torn
+#else
 
 std::optional<Goroutines> Goroutines::of(ProcessView&)
 {

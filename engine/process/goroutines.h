@@ -25,7 +25,7 @@ public:
     /// Whether an address is in what Go's compiler made.
     bool has(uint64_t address) const { return text_.has(address); }
 
-    /// Reads where goroutines are, for a stop that is soon. False: what is there is not as it should be, or more than can be looked at.
+    /// Reads where goroutines are, for a stop that is soon. False: where they are is not known (arm64, where nobody needs it), what is there is not as it should be, or more than can be looked at.
     bool prepare();
     size_t size() const { return pointers_.size(); } ///< how many there have ever been at once, as of then
     /// Calls `visit` with each word by which a goroutine or a thread may go on somewhere, besides the threads' program counters: all threads are
@@ -52,7 +52,7 @@ private:
     bool read_all(std::vector<One>& running, const std::function<void(const One&)>& waiting);
     bool look_at_running(const One& one, std::span<const user_regs_struct> threads, const Visit& visit);
     void look_at_thread(const user_regs_struct& thread, uint64_t end, const Visit& visit);
-    bool is_restorer(uint64_t address);
+    bool is_frame(const std::byte* at); ///< of a signal: signal_frame.h
     void scan(uint64_t from, uint64_t to, const Visit& visit);
 
     ProcessView* view_;
@@ -60,10 +60,10 @@ private:
     uint64_t bias_ = 0;
     Range text_;
     bool alone_ = false;
-    std::vector<uint64_t> pointers_;    // to each g, as they are listed
-    std::vector<Piece> pieces_;         // of memory, that have all of those
-    std::vector<uint64_t> interrupted_; // stack pointers of what handlers have interrupted
-    std::map<uint64_t, bool> restorers_;
+    std::vector<uint64_t> pointers_;     // to each g, as they are listed
+    std::vector<Piece> pieces_;          // of memory, that have all of those
+    std::vector<uint64_t> interrupted_;  // stack pointers of what handlers have interrupted
+    std::map<uint64_t, bool> restorers_; // x86-64
 };
 
 } // namespace fastsdt::engine

@@ -3,7 +3,7 @@
 // more, one after the other and ends.
 //
 // A line is `NAME INPUT PROGRAM [ARGUMENTS...]`: standard input comes from the file INPUT, every line of standard output is
-// printed to the console as `@NAME line`, and the end as `@NAME exit STATUS`. Lines without the @ are the kernel's.
+// printed to the console as `@NAME line`, and the end as `@NAME exit STATUS`, with "# NAME took SECONDS" in front of it. Other lines are the kernel's.
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,10 +13,19 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
 
 static void run(char* line)
 {
+    const double begin = now();
     char* words[32];
     int n = 0, ends[2], status = -1;
     for (char* word = strtok(line, " \n"); word && n < 31; word = strtok(NULL, " \n"))
@@ -43,6 +52,7 @@ static void run(char* line)
         printf("@%s %s%s", words[0], text, strchr(text, '\n') ? "" : "\n");
     fclose(out);
     waitpid(child, &status, 0);
+    printf("# %s took %.1f\n", words[0], now() - begin);
     printf("@%s exit %d\n", words[0], WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 }
 
