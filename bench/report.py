@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Makes the documents and the pictures of one recorded run: report.py RESULTS.json DOCUMENT.md RECORDED [OVERVIEW.md]
+"""Makes the documents and the pictures of one recorded run: report.py [--no-pictures] RESULTS.json DOCUMENT.md RECORDED [OVERVIEW.md]
 DOCUMENT.md gets the answers, the folder RECORDED the pictures and performance.md: all tables. OVERVIEW.md gets the run's ratios of compile time. `report.py --trace RESULTS.json` prints the section about tracing in user space alone.
 
 Every figure in them comes from RESULTS.json (and docs/kernels.md, for the grid of verdicts). tests/bench does it again and compares."""
@@ -484,15 +484,17 @@ def main():
         rows = results["parts"].get("trace", {}).get("rows", [])
         print("\n".join(["## Tracing in user space", "", *machine_of(results), *trace(rows), *MORE, *left_out(results)]).rstrip())
         return
-    if len(sys.argv) not in (4, 5):
+    arguments = [each for each in sys.argv[1:] if each != "--no-pictures"]
+    if len(arguments) not in (3, 4):
         sys.exit(__doc__.splitlines()[0])
-    import pictures  # wants matplotlib, which the section alone does not
-
-    source, target, folder, *overview = sys.argv[1:]
+    source, target, folder, *overview = arguments
     with open(source) as text:
         results = json.load(text)
     os.makedirs(folder, exist_ok=True)
-    pictures.draw(results, folder, idle_of)
+    if "--no-pictures" not in sys.argv:
+        import pictures  # wants matplotlib
+
+        pictures.draw(results, folder, idle_of)
     write(target, document(results))
     write(os.path.join(folder, "performance.md"), record(results))
     for name in overview:

@@ -52,5 +52,7 @@ printf '%s\n' "$sources" >"$root/etc/apt/sources.list"
 } >"$root/etc/apt/apt.conf.d/90machine"
 # A temporary root need not survive a crash of the machine: without this dpkg waits for the disk after each file.
 mkdir -p "$root/etc/dpkg/dpkg.cfg.d" && echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/90throw-away"
+# Nor does anybody search its manual: man-db's index is made anew after each installation.
+echo "man-db man-db/auto-update boolean false" | chroot "$root" debconf-set-selections
 cp /etc/resolv.conf "$root/etc/resolv.conf"
 [ -e "$root/etc/hosts" ] || echo "127.0.0.1 localhost" >"$root/etc/hosts" # usually the installer of a system writes it

@@ -4,6 +4,8 @@
 . "$FASTSDT_SOURCE/tests/header/common.sh"
 
 compilers=$(have_of gcc-11 gcc-12 clang-14 clang-16 clang-19)
+older=clang-14
+! whole || older=
 cp "$FASTSDT_SOURCE/tests/header/all.c" .
 cp all.c all.cc
 
@@ -63,7 +65,7 @@ for c in $compilers; do
         -fno-integrated-as -O2#-fno-integrated-as -save-temps" ;;
     esac
     case $c in # the rest: older and newer
-    gcc-11 | clang-16) options="-O2 -fPIC#-O0 -O2#-flto=auto -g3 -pg -fcf-protection=full" ;;
+    gcc-11 | clang-16 | "$older") options="-O2 -fPIC#-O0 -O2#-flto=auto -g3 -pg -fcf-protection=full" ;;
     esac
     for option in $options; do
         args=${option//#/ }

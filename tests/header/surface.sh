@@ -19,12 +19,12 @@ fi
 [ -n "$systemtaps" ] || skip "neither systemtap-sdt-dev nor a Debian mirror is here"
 
 # Name and arguments of each probe. Ours has no `f` before the @ of doubles.
-whole() {
+whole_text() {
     readelf -nW "$1" | sed -n 's/.*Provider: /P /p; s/^ *Name: /N /p; s/^ *Arguments: */A /p' |
         awk '{ t = $1; sub(/^. ?/, "") } t == "P" { p = $0 } t == "N" { n = $0 } t == "A" { print p ":" n " " $0 }' |
         sed 's/f@/@/g' | sort -u
 }
-sizes() { whole "$1" | sed 's/@[^ ]*//g' | sort -u; }
+sizes() { whole_text "$1" | sed 's/@[^ ]*//g' | sort -u; }
 # In C++ the other headers take every enumeration for unsigned (signs.sh tells who is right).
 signed_enums() { sizes "$1" | sed -E 's/^(t:(enumerator_|negative_|scoped_|wide_|template_value)) ([0-9])$/\1 -\3/' | sort -u; }
 count=0
@@ -78,17 +78,18 @@ for c in $(have_of gcc-12 gcc-11 clang-14 clang-19); do
         done
     done
     for peer in $systemtaps; do
-        [[ $c = clang* ]] || compare whole "$c assembly" "$peer" $c "$here/surface.S"
-        compare whole "$c private names" "$peer" $c $([[ $c = gcc* ]] || echo $mixed) -O2 "$here/surface-private.c"
+        [[ $c = clang* ]] || compare whole_text "$c assembly" "$peer" $c "$here/surface.S"
+        compare whole_text "$c private names" "$peer" $c $([[ $c = gcc* ]] || echo $mixed) -O2 "$here/surface-private.c"
     done
-    [ -z "$usdt" ] || compare whole "$c usdt.h" "$usdt" $c -O2 "$here/surface-usdt.c"
-    [ -z "$usdt" ] || compare whole "$c usdt.h, a nop of one's own" "$usdt" $c -O2 -DWITH_NOP "$here/surface-usdt.c"
+    [ -z "$usdt" ] || compare whole_text "$c usdt.h" "$usdt" $c -O2 "$here/surface-usdt.c"
+    [ -z "$usdt" ] || compare whole_text "$c usdt.h, a nop of one's own" "$usdt" $c -O2 -DWITH_NOP "$here/surface-usdt.c"
 done
 # The user's constraints are the user's: memory operands where ours would have none.
 printf '#include <sys/sdt.h>\n#include "usdt.h"\nint g; ' > constraint.c
 echo 'int main(void) { STAP_PROBE1(t, stap, g); USDT(t, usdt, g); FASTSDT(t, own, g); return 0; }' >> constraint.c
 gcc -O2 -no-pie -fno-pie -DSTAP_SDT_ARG_CONSTRAINT=m -DUSDT_ARG_CONSTRAINT=m -DFASTSDT_ARG_CONSTRAINT=m \
     -I"$INCLUDE" constraint.c -o constraint
-expect "constraints of the user's" "$(whole constraint)" "$(printf 't:own -4@g(%%rip)\nt:stap -4@g(%%rip)\nt:usdt -4@g(%%rip)')"
+expect "constraints of the user's" "$(whole_text constraint)" "$(printf 't:own -4@g(%%rip)\nt:stap -4@g(%%rip)\nt:usdt -4@g(%%rip)')"
 
+[ $count -gt 0 ] || fail "no compiler, or no header, to compare with"
 echo "$count probes compared with: $(basename -a $used | sort -u | xargs)"
