@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Installs what building and testing fastsdt needs, on Debian or Ubuntu: `install-deps.sh`, or `install-deps.sh demo`, `bench`, `kernel`,
-# `upstream` or `package` for what demo.sh, bench.sh, kernel/build.sh, upstream/build.sh or package.sh need only. Of compilers it takes
-# the versions that the release has. Needs root where something is missing. Safe to run again.
+# `upstream` or `package` for what demo.sh, bench.sh, kernel/build.sh, upstream/build.sh or package.sh need only; `install-deps.sh download`
+# fetches the packages of `install-deps.sh`, and installs nothing. Of compilers it takes the versions that the release has. Needs root where
+# something is missing. Safe to run again.
 set -euo pipefail
 needed="cmake ninja-build make pkg-config gcc g++ libc6-dev scdoc ca-certificates python3
 libelf-dev libdw-dev liblzma-dev libiberty-dev libbpf-dev libzydis-dev libcli11-dev nlohmann-json3-dev libfmt-dev libprotozero-dev libmicrohttpd-dev libcurl4-openssl-dev"
@@ -26,15 +27,17 @@ qemu-user qemu-system-arm qemu-system-misc qemu-system-ppc opensbi musl-tools
 gdb-multiarch elfutils debootstrap tcl meson automake cargo golang-go delve librust-cc-dev lintian
 curl dwarves wrk redis-server iproute2 babeltrace2 prometheus python3-prometheus-client python3-yaml python3-jsonschema
 python3-pip python3-setuptools python3-wheel python3-pandas mypy debhelper rpm rpmlint dejagnu zsh fish"
+only=()
 case ${1:-} in
 "") wanted=$everything ;;
+download) wanted=$everything only=(--download-only) && shift ;;
 demo) wanted=$demo ;;
 bench) wanted="$bench python3-matplotlib" ;; # forty packages, which the tests do without
 kernel) wanted=$kernel ;;
 upstream) wanted=$upstream ;;
 package) wanted=$package ;;
 *)
-    sed -n '3,5s/^# //p' "$0" >&2
+    sed -n '3,6s/^# //p' "$0" >&2
     exit 2
     ;;
 esac
@@ -108,7 +111,7 @@ trap 'rm -f "$log"' EXIT
 LC_ALL=C apt-get install --assume-no --no-install-recommends $install 2>/dev/null | # it asks, and takes no for an answer
     awk '/newly installed/ { n = $3 } /^Need to get/ { get = $4 " " $5 } /^After this/ { on = $4 " " $5 }
          END { if (n) printf "install-deps.sh: %d packages, %s to fetch, %s on disk\n", n, get ? get : "nothing", on ? on : "nothing" }' || true
-apt-get install -y -qq --no-install-recommends $install >"$log" 2>&1 || {
+apt-get install -y -qq --no-install-recommends "${only[@]}" $install >"$log" 2>&1 || {
     tail -n 20 "$log" >&2
     echo "install-deps.sh: apt-get could not install the packages" >&2
     exit 1

@@ -57,7 +57,7 @@ tests="outside life launch follow kernel transaction" moved="guarded unmodified"
 # What only computes is done by arm64.sh.
 rounds=2 passes=20000 orders=2000 # of 20 to 50, of 200,000 and of 20,000
 stubs=" --gtest_filter=-OperandArm64.EveryRegisterInEverySize:ExpressionArm64.IsWhatTheInterpreterSays:MeaningArm64.*"
-stubs+=:StubArm64.KeysBeyondTheTableAreCountedAsDropped:StubArm64.DeletedKeys*:StubArm64.StringsInLastingMemory:StubArm64.NeverFaultsByRows
+stubs+=":StubArm64.KeysBeyondTheTableAreCountedAsDropped:StubArm64.DeletedKeys*:StubArm64.StringsInLastingMemory:StubArm64.NeverFaultsByRows"
 if whole; then
     tests="$tests stress place script killed" moved="$moved unmodified-static slow" attached="guarded unmodified"
     stubs="" rounds=50 passes=200000 orders=20000
