@@ -74,7 +74,7 @@ public:
     /// Unmaps memory that stubs were in, and their tables, if it is certain that no thread comes back to it. False: it is
     /// not, and all stays. Nobody may enter the stubs any more: all their sites are disarmed.
     /// @param code  ranges with stubs and marks  @param data  the tables  @param entered  false: there has never been a jump to them
-    virtual bool release(std::span<const Range> /*code*/, Range /*data*/, bool /*entered*/ = true) { return false; }
+    virtual bool release(std::span<const Range> code, Range data, bool entered = true) = 0;
     /// Whether a tracer that was killed may still map something: a thread has not yet come back from what it was told to do.
     virtual bool may_come() { return false; }
     /// Writes stubs. They are not executed yet.

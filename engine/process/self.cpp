@@ -354,7 +354,10 @@ public:
         munmap(reinterpret_cast<void*>(arena.code), whole_pages(size) + own_machine.page);
     }
 
-    // Of each file once, for as long as the process lives: a thread may be in a stub at any time.
+    // Its own threads are not stopped, and may be in a stub at any time.
+    bool release(std::span<const Range>, Range, bool) override { return false; }
+
+    // Of each file once, for as long as the process lives: see release().
     uint64_t map_again(const Mapping& part) override
     {
         static std::mutex mutex;

@@ -202,6 +202,7 @@ public:
     Window allocate_data(Needs) override { return {}; }
     Arena allocate_code(std::span<const uint64_t>, size_t) override { return {}; }
     void free_code(const Arena&, size_t) override {}
+    bool release(std::span<const Range>, Range, bool) override { return false; }
     void write_code(uint64_t, std::span<const std::byte>) override { ADD_FAILURE() << "writes code"; }
     std::vector<Outcome> patch(std::span<const Patch>, bool) override
     {

@@ -91,7 +91,7 @@ void check_serve(Options& options, Given& given)
     options.serve = std::move(given.serve);
     complete_selection(options.selection, given.users);
     const bool named = !given.scripts.empty() || !given.words.empty() || !given.text.empty();
-    const bool selects = !options.selection.empty() || !options.pids.empty();
+    const bool selects = options.names_process();
     if (!options.command.empty())
         give_up("serve starts no command; name processes that others start");
     if (given.duration > 0 || given.interval > 0 || options.dry || options.json || !options.output.empty()
@@ -119,8 +119,9 @@ void check_serve(Options& options, Given& given)
 void check_list(Options& options, const Given& given)
 {
     options.list = given.search;
-    if (given.latency_command->parsed() || !options.selection.empty() || !given.users.empty()
-        || !options.command.empty() || options.dry || options.exit_status || given.duration > 0 || given.interval > 0)
+    if (given.latency_command->parsed() || (options.names_process() && options.pids.empty())
+        || !options.selection.empty() || !given.users.empty() || !options.command.empty() || options.dry
+        || options.exit_status || given.duration > 0 || given.interval > 0)
         give_up("--list runs no script: it takes SEARCH, --pid, -e and --json");
     if (!given.words.empty()) {
         if (!given.search.empty() || given.words.size() > 1)
@@ -215,8 +216,7 @@ void check_top(Options& options, const Given& given)
 void check_export(Options& options, const Given& given)
 {
     options.exported = given.exported;
-    if (!given.text.empty() || !given.words.empty() || !options.pids.empty() || !options.selection.empty()
-        || !options.command.empty())
+    if (!given.text.empty() || !given.words.empty() || options.names_process())
         give_up("export only reads a trace: it takes DIR, and --output or --otlp");
     if (given.exported.folder.empty())
         give_up("which trace? export DIR, as record -o DIR has written it");

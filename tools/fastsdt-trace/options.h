@@ -118,7 +118,8 @@ struct Options {
     bool holds_executed() const { return !command.empty() && follows() && moves; }
     bool names(pid_t process) const { return std::find(pids.begin(), pids.end(), process) != pids.end(); }
     /// If not, its probes are of whoever has their files (Shared::everyone()), or the script has BEGIN, END, interval and profile only.
-    bool has_target() const { return serve || pid != 0 || !selection.empty() || !pids.empty() || !command.empty(); }
+    bool has_target() const { return serve || names_process(); }
+    bool names_process() const { return pid != 0 || !selection.empty() || !pids.empty() || !command.empty(); }
     bool one_process() const
     {
         return has_target() && !serve && selection.empty() && pids.size() <= 1;
