@@ -8,10 +8,10 @@ need python3
 need_go
 need_attachable
 export GOTOOLCHAIN=local
-# A release's own, or one from the module proxy, which go keeps.
-delve=$(command -v dlv || true)
-if [ -z "$delve" ]; then
-    version=$(go env GOVERSION)
+# A release's own, or one from the module proxy, which go keeps. Delve 1.N knows Go's up to 1.N.
+delve=$(command -v dlv || true) version=$(go env GOVERSION)
+known=$([ -z "$delve" ] || "$delve" version | sed -nE 's/^Version: (1\.[0-9]+).*/go\1.99/p')
+if [ -z "$known" ] || [ "$(printf '%s\n' "$known" "$version" | sort -V | sed -n 1p)" = "$known" ]; then
     module=github.com/go-delve/delve/cmd/dlv@v1.27.2
     [ "$(printf '%s\n' go1.24 "$version" | sort -V | sed -n 1p)" = go1.24 ] || module=${module%@*}@v1.21.2 # of Go 1.18 to 1.21
     modules=$FASTSDT_BUILD/tests/go-modules
