@@ -32,7 +32,7 @@ case ${1:-} in
 "") wanted=$everything ;;
 download) wanted=$everything only=(--download-only) && shift ;;
 demo) wanted=$demo ;;
-bench) wanted="$bench python3-matplotlib" ;; # forty packages, which the tests do without
+bench) wanted="$bench python3-matplotlib" ;; # 78 packages with what it brings, which the tests do without
 kernel) wanted=$kernel ;;
 upstream) wanted=$upstream ;;
 package) wanted=$package ;;
