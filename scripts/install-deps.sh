@@ -1,9 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Installs what building and testing fastsdt needs, on Debian or Ubuntu: `install-deps.sh`, or `install-deps.sh demo`, `bench`, `kernel`,
-# `upstream` or `package` for what demo.sh, bench.sh, kernel/build.sh, upstream/build.sh or package.sh need only; `install-deps.sh download`
-# fetches the packages of `install-deps.sh`, and installs nothing. Of compilers it takes the versions that the release has. Needs root where
-# something is missing. Safe to run again.
+# Installs what fastsdt needs, on Debian or Ubuntu. `install-deps.sh`: all for building and testing. `demo`, `bench`, `kernel`, `upstream`,
+# `package`: only what demo.sh, bench.sh, kernel/build.sh, upstream/build.sh or package.sh needs. `download`: fetches the packages for building and
+# testing, and installs nothing. Compilers are of the versions that the release has. Needs root if something is missing. Safe to run again.
 set -euo pipefail
 needed="cmake ninja-build make pkg-config gcc g++ libc6-dev scdoc ca-certificates python3
 libelf-dev libdw-dev liblzma-dev libiberty-dev libbpf-dev libzydis-dev libcli11-dev nlohmann-json3-dev libfmt-dev libprotozero-dev libmicrohttpd-dev libcurl4-openssl-dev"
@@ -30,14 +29,14 @@ python3-pip python3-setuptools python3-wheel python3-pandas mypy debhelper rpm r
 only=()
 case ${1:-} in
 "") wanted=$everything ;;
-download) wanted=$everything only=(--download-only) && shift ;;
+download) wanted=$everything only=(--download-only) && shift ;; # compilers too are those of ""
 demo) wanted=$demo ;;
 bench) wanted="$bench python3-matplotlib" ;; # 78 packages with what it brings, which the tests do without
 kernel) wanted=$kernel ;;
 upstream) wanted=$upstream ;;
 package) wanted=$package ;;
 *)
-    sed -n '3,6s/^# //p' "$0" >&2
+    sed -n '3,5s/^# //p' "$0" >&2
     exit 2
     ;;
 esac

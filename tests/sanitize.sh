@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Engine, lib, tools and api under sanitizers: AddressSanitizer and UndefinedBehaviorSanitizer (preset sanitize), then
-# ThreadSanitizer (preset threads) over the engine in its own process, with the programs that it takes and no more. A test that costs
-# minutes is left out or made shorter. `sanitize.sh [address|thread]`: one of both. `sanitize.sh recent`: ThreadSanitizer only if something that it
-# sees is among the changes of the last 20 commits.
+# ThreadSanitizer (preset threads), for the tests in which the engine arms its own process; only what these need is built. A test that takes
+# minutes is left out or made shorter. `sanitize.sh [address|thread]`: only one of the two. `sanitize.sh recent`: ThreadSanitizer only if the last 20
+# commits changed code that it covers.
 # clang is taken where it is, since it needs half of gcc's time.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -60,8 +60,8 @@ if [ $which != address ]; then
 fi
 if [ $which != thread ]; then
     export FASTSDT_API_COMPILER="$compiler -fsanitize=address,undefined" # for the program of api.sh
-    # Locals stay on the stack, where tests look for them. Left out: a handler that is slower than the timer that calls it, and two that step through
-    # stubs, of which the sanitizers see nothing, for two minutes.
+    # Locals stay on the stack, where tests look for them. Three tests are left out. In one the handler becomes slower than the timer that calls it. Two
+    # step through stubs for two minutes, and stubs are not instrumented.
     export ASAN_OPTIONS=detect_stack_use_after_return=0
     export GTEST_FILTER=-Stub.SignalHandlersMayHitTheSameSite:Growth.HandlersAtEachInstruction:Growth.OneTextOfTwoThatComeAtOnceStays
     export FASTSDT_ATTACHMENTS=20 FASTSDT_TOGGLES=10000 FASTSDT_CHURN=10 FASTSDT_CLAUSES=300

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The kernel puts a frame on the stack for each signal handler: signal_frame.h. On x86-64 a word of it leads to the restorer, which is the C
-// library's or the program's own: Zig's has another instruction.
+// The kernel puts a frame on the stack for each signal handler: signal_frame.h. On x86-64 its first word leads to the restorer, which is the C
+// library's or the program's own. Zig's has other instructions, so the segment registers tell of such a frame.
 //
 // A stack is read from the stack pointer up, word by word: whatever looks like a frame counts, also one that is long gone.
 // So nothing is missed, and a false find only means that memory stays. The interrupted code may have run on another stack,
 // which is read too.
 //
-// Threads that a program switches by itself at a signal leave such frames on stacks on which no thread of the kernel's runs, or copy them. They
-// may be anywhere in its memory. To read all of it takes too long while a process is stopped. So all is read before, and when it is stopped only
-// what is near a frame that was seen then. A program that switches so for the first time just in between is not understood.
+// A program may switch between threads of its own in a signal handler. Then frames, or copies of them, lie on stacks on which no thread of the process
+// runs, anywhere in its memory. To read all of it takes too long while the process is stopped. So all is read before the stop, and at the stop only what
+// is near a frame that was found. If a program switches so for the first time in between, its frames are missed.
 #include "process/frames.h"
 
 #include "base/integers.h"
@@ -69,10 +69,8 @@ bool FrameSearch::is_restorer(uint64_t address)
     if (!m || !m->executable)
         return false;
     const auto [found, fresh] = restorers_.try_emplace(address, false);
-    if (fresh) {
-        const auto bytes = read_at(memory_, address, sizeof restorer);
-        found->second = bytes.size() == sizeof restorer && std::memcmp(bytes.data(), restorer, sizeof restorer) == 0;
-    }
+    if (fresh)
+        found->second = signal_frame::is_restorer(read_at(memory_, address, sizeof restorer));
     return found->second;
 }
 

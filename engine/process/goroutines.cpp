@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A goroutine waits in the runtime, behind a call. Only one that was preempted between any two instructions goes on elsewhere: a signal's handler
-// has put a call of asyncPreempt there, which has saved all registers and waits in asyncPreempt2. Its return address is where it goes on.
+// A waiting goroutine resumes behind a call into the runtime. The exception is asynchronous preemption, which stops it between any two
+// instructions: a signal handler injects a call of asyncPreempt, which saves all registers and waits in asyncPreempt2. The goroutine resumes at the
+// return address of asyncPreempt.
 //
 //     allgs -> g: stack.lo, stack.hi, ..., sched.sp, sched.pc, ..., atomicstatus, goid       (movable/go_runtime.h: where they are)
 //
-// Who runs has a thread, and its sched is of earlier: so words near the thread's stack pointer count, whatever they are. They may be numbers or
-// what is left of former calls; then a site waits for the next try, and nothing is missed.
+// A running goroutine is on a thread, and its g.sched is stale. So every word near that thread's stack pointer is taken for an address where it may
+// go on. Some are numbers, or left over from calls that have returned: such a site waits for the next try, and no true one is missed.
 //
-// Handlers of Go run on a stack of their own, as the kernel's frame there says (signal_frame.h). Threads that are in none have frames of
-// former signals beside them, which count for nothing: their stack pointer is not on the frame's stack.
+// Handlers of Go run on a stack of their own, as the kernel's frame there says (signal_frame.h). A thread that is in none may still have stale frames
+// nearby. They do not count: its stack pointer is not on the frame's stack.
 #include "process/goroutines.h"
 
 #include "base/integers.h"
@@ -189,10 +190,8 @@ bool Goroutines::is_frame(const std::byte* at)
     if (!signal_frame::is_64_bit(at) || address < page_size() || address >> 47)
         return false;
     const auto [known, fresh] = restorers_.try_emplace(address, false);
-    if (fresh) {
-        const auto bytes = view_->read(address, sizeof restorer);
-        known->second = bytes.size() == sizeof restorer && std::memcmp(bytes.data(), restorer, sizeof restorer) == 0;
-    }
+    if (fresh)
+        known->second = signal_frame::is_restorer(view_->read(address, sizeof restorer));
     return known->second;
 }
 #else

@@ -25,7 +25,8 @@ public:
     /// Whether an address is in what Go's compiler made.
     bool has(uint64_t address) const { return text_.has(address); }
 
-    /// Reads where goroutines are, for a stop that is soon. False: where they are is not known (arm64, where nobody needs it), what is there is not as it should be, or more than can be looked at.
+    /// Reads where goroutines are, for a stop that is soon. False: where they are is not known (arm64, where nobody needs it), what is there is not
+    /// as it should be, or it is more than can be looked at.
     bool prepare();
     size_t size() const { return pointers_.size(); } ///< how many there have ever been at once, as of then
     /// Calls `visit` with each word by which a goroutine or a thread may go on somewhere, besides the threads' program counters: all threads are

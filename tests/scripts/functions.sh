@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# No test gives a function of tests/common.sh another meaning: others there call it, and where one fails in $(...) a loop has nothing to do.
+# No test redefines a function of tests/common.sh or scripts/common/versions.sh: other functions there call it. If the test's own fails inside $(...),
+# the output is empty, a loop over it runs zero times, and the test passes without a check.
 . "$FASTSDT_SOURCE/tests/common.sh"
 names() { sed -nE 's/^([a-z_]+)\(\).*/\1/p' "$@"; }
 cd "$FASTSDT_SOURCE"

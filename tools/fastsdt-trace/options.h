@@ -117,8 +117,10 @@ struct Options {
     /// What a COMMAND and its descendants execute is held until it is armed.
     bool holds_executed() const { return !command.empty() && follows() && moves; }
     bool names(pid_t process) const { return std::find(pids.begin(), pids.end(), process) != pids.end(); }
-    /// If not, its probes are of whoever has their files (Shared::everyone()), or the script has BEGIN, END, interval and profile only.
+    /// Whether probes are of chosen processes, or of those that serve finds. If not, they are of every process that has the probed files
+    /// (Shared::everyone()), or the script has no probes but BEGIN, END, interval and profile.
     bool has_target() const { return serve || names_process(); }
+    /// The command line chose them: by pid, by a selection, or as a COMMAND.
     bool names_process() const { return pid != 0 || !selection.empty() || !pids.empty() || !command.empty(); }
     bool one_process() const
     {
