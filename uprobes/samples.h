@@ -48,7 +48,7 @@ public:
     uint64_t lost() const { return lost_; }
     /// So much came between the last two calls that the next one should come sooner.
     bool is_busy() const { return is_busy_; }
-    /// How often the kernel had no more time for them.
+    /// How often the kernel had no more time for them, of threads that run only.
     uint64_t throttled() const { return throttled_; }
     /// Time in the kernel has none: kernel.perf_event_paranoid is more than 1.
     bool without_kernel() const { return without_kernel_; }
@@ -60,6 +60,7 @@ private:
     void look_at(pid_t pid, pid_t thread);
     void look_again();
     void add_waiting(pid_t thread, uint64_t until, std::vector<Sample>& to);
+    void add_running(const Sample& sample, bool stops, std::vector<Sample>& to);
     void keep(const PerfRing::Record& record, std::vector<Sample>& to);
     Sample read(const PerfRing::Record& record);
     const std::string& name_of(pid_t pid, pid_t thread);
@@ -75,6 +76,8 @@ private:
         uint64_t since = 0; // samples until then are there
     };
     std::map<pid_t, Wait> waits_;     // of threads that do not run
+    std::map<pid_t, uint64_t> runs_;  // threads that run, since when or since their last sample; only where switches are told
+    std::map<pid_t, uint64_t> left_;  // ns of each thread's waits that are less than a period
     std::map<pid_t, uint64_t> ended_; // threads that ended a moment ago, with the time: they stop running once more
     uint64_t lost_ = 0, throttled_ = 0;
     bool is_busy_ = false;
