@@ -215,7 +215,8 @@ void Samples::add_waiting(pid_t thread, uint64_t until, std::vector<Sample>& to)
         return;
     Wait& wait = found->second;
     const uint64_t period = wish_.period_ns;
-    uint64_t& left = left_.try_emplace(thread, wait.since % period).first->second; // whoever waits once has one by chance
+    uint64_t& left =
+        left_.try_emplace(thread, wait.since % period).first->second; // whoever waits once has one by chance
     const uint64_t first = wait.since + period - left;
     left = (left + until - wait.since) % period;
     wait.sample.comm = name_of(wait.sample.pid, thread);
@@ -360,7 +361,7 @@ void Samples::keep(const PerfRing::Record& record, std::vector<Sample>& to)
     }
     case PERF_RECORD_LOST: lost_ += number(16, uint64_t()), runs_.clear(); return; // id, lost
     case PERF_RECORD_THROTTLE: throttled_ += !wish_.waiting; return; // else the next one stands for them: add_running()
-    case PERF_RECORD_COMM: // pid, tid, comm
+    case PERF_RECORD_COMM:                                           // pid, tid, comm
         names_[number(12, pid_t())] = std::string(record.data() + 16, strnlen(record.data() + 16, record.size() - 16));
         return;
     case PERF_RECORD_FORK: // pid, ppid, tid, ptid

@@ -75,8 +75,9 @@ private:
         Sample sample;
         uint64_t since = 0; // samples until then are there
     };
-    std::map<pid_t, Wait> waits_;     // of threads that do not run
-    std::map<pid_t, uint64_t> runs_;  // threads that run, since when or since their last sample; only where switches are told
+    std::map<pid_t, Wait> waits_; // of threads that do not run
+    std::map<pid_t, uint64_t>
+        runs_; // threads that run, since when or since their last sample; only where switches are told
     std::map<pid_t, uint64_t> left_;  // ns of each thread's waits that are less than a period
     std::map<pid_t, uint64_t> ended_; // threads that ended a moment ago, with the time: they stop running once more
     uint64_t lost_ = 0, throttled_ = 0;

@@ -197,6 +197,17 @@ sites 1 of 1 armed; dropped 0"
     [ -e $group/cgroup.procs ] || group=$group/unified # version 2 beside version 1
     id=$(od -An -N8 -tx1 /dev/urandom | tr -d ' \n')
     if mkdir "$group/fastsdt-$id" 2>/dev/null; then
+        # One whose folder comes when the tracer runs.
+        begin --cgroup "$group/fastsdt-$id/later"
+        mkdir "$group/fastsdt-$id/later"
+        echo "${pids[o]}" >"$group/fastsdt-$id/later/cgroup.procs"
+        turn o traced
+        turn o "hit 2" && turn r "hit 50"
+        finish
+        expect "a group that comes later" "$status $(grep -E '^@:|^sites' maps)" "1 @: 2
+sites 1 of 1 armed; dropped 0; processes 1; found 1"
+        echo "${pids[o]}" >"$group/cgroup.procs"
+        rmdir "$group/fastsdt-$id/later"
         mkdir "$group/fastsdt-$id/docker-$id.scope"
         trap 'leave_user_folder; kill "${pids[@]}" 2>/dev/null || true; wait; rmdir "$group/fastsdt-$id/docker-$id.scope" "$group/fastsdt-$id"' EXIT
         echo "${pids[r]}" >"$group/fastsdt-$id/docker-$id.scope/cgroup.procs"

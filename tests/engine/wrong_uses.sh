@@ -71,6 +71,11 @@ until [ "/proc/$here/exe" -ef sleeper_here ]; do kill -0 "$here"; done
 plain 1 'there is none for --comm sleper_here; did you mean "sleeper_here"?' --comm sleper_here -t 0.1 -e "$order"
 kill "$here"
 plain 2 '--user nobodyatall: there is no such user' --user nobodyatall -e "$order"
+plain 2 '--cgroup: its value is empty; was a variable not set?' --cgroup "" -e "$order" # not the whole machine
+plain 2 '--exe: its value is empty; was a variable not set?' --exe "" -e "$order"
+plain 2 '--cgroup /tmp is no control group' --cgroup /tmp -e "$order"
+plain 2 '--cgroup ./app is no control group' --cgroup ./app -e "$order"
+plain 1 'there is none for --cgroup /x' --cgroup x/../x -t 0.1 -e "$order"
 plain 2 '--container ab: at least 6 characters' --container ab -e "$order"
 plain 2 'absent.bt: No such file or directory' absent.bt -p $$
 plain 2 'list: No such file or directory, and no subcommand; did you mean "--list"?' list ./app

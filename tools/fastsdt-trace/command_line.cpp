@@ -204,13 +204,13 @@ void add_subcommands(CLI::App& app, Given& given)
                      "Send the metrics to an OpenTelemetry collector too, http://HOST:4318, every 10 seconds")
         ->type_name("URL")
         ->check(no_collector);
-    serve->footer(
-        "Without --config, the options -e, -p, --exe, --comm, --cgroup, --container, --user, -f, --no-follow and\n"
-        "--read-memory mean what they mean without serve; see fastsdt-trace --help.\n\n"
-        "Examples:\n"
-        "  fastsdt-trace serve --config /etc/fastsdt/trace.json\n"
-        "  fastsdt-trace serve --exe /usr/bin/shop -e 'usdt:*:shop:order { @orders[arg0] = count(); }'\n\n"
-        "Then: curl http://127.0.0.1:9946/metrics. See fastsdt-trace(1), SUBCOMMANDS.");
+    serve->footer("Without --config, the options -e, -p, -f, --no-follow, --read-memory,\n" + names_of_ways("and")
+                  + "\n"
+                    "mean what they mean without serve; see fastsdt-trace --help.\n\n"
+                    "Examples:\n"
+                    "  fastsdt-trace serve --config /etc/fastsdt/trace.json\n"
+                    "  fastsdt-trace serve --exe /usr/bin/shop -e 'usdt:*:shop:order { @orders[arg0] = count(); }'\n\n"
+                    "Then: curl http://127.0.0.1:9946/metrics. See fastsdt-trace(1), SUBCOMMANDS.");
     serve->fallthrough();
 }
 
@@ -226,16 +226,11 @@ void add_targets(CLI::App& app, Options& options, Given& given)
         ->delimiter(',')
         ->allow_extra_args(false)
         ->check(process_number);
-    const auto select = [&app](const char* name, std::vector<std::string>& to, const char* what, const char* type) {
-        app.add_option(name, to, what)->type_name(type)->delimiter(',')->allow_extra_args(false);
-    };
-    select("--exe", options.selection.exes,
-           "Attach to all processes that have this file mapped, and to those that start later", "FILE");
-    select("--comm", options.selection.comms, "To all of this name, a pattern, that have mapped a file of the script",
-           "NAME");
-    select("--cgroup", options.selection.cgroups, "To all in this control group, or below it", "PATH");
-    select("--container", options.selection.containers, "To all in the container whose number begins so", "ID");
-    select("--user", given.users, "To all that run as this user", "USER");
+    for (size_t i = 0; i < way_count; ++i)
+        app.add_option(fmt::format("--{}", ways()[i].name), options.selection.values[i], ways()[i].what)
+            ->type_name(ways()[i].type)
+            ->delimiter(',')
+            ->allow_extra_args(false);
 }
 
 // "64K" becomes "65536". @return  what is wrong with it; empty: nothing

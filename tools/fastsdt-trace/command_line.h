@@ -31,7 +31,6 @@ struct Given {
     std::string search;
     DebugPlaces debug;
     std::optional<Nearest> subcommand; ///< that the script's FILE was meant for, perhaps
-    std::vector<std::string> users;
     double duration = 0, interval = 0;
     uint64_t buffer = 0; // 0: the usual
 };

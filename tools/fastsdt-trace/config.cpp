@@ -38,7 +38,7 @@ public:
 
     using Reader = std::function<void(const Node&)>;
     // Each member by its name. Others are refused, since they are mistyped ones.
-    void members(std::initializer_list<std::pair<const char*, Reader>> known) const
+    void members(const std::vector<std::pair<const char*, Reader>>& known) const
     {
         if (!value_.is_object())
             refuse("an object is wanted: { ... }");
@@ -162,10 +162,8 @@ MapConfig read_map(const Node& node)
 ScriptConfig read_one_script(const Node& node, const std::string& folder)
 {
     ScriptConfig script;
-    std::vector<std::string> users;
     std::string text;
-    const auto list = [](std::vector<std::string>& to) { return [&to](const Node& n) { to = n.texts(); }; };
-    node.members({
+    std::vector<std::pair<const char*, Node::Reader>> known = {
         {"name",
          [&](const Node& n) {
              script.name = matching_word(n, "[A-Za-z][A-Za-z0-9_]*", "name: letters, digits and _");
@@ -176,11 +174,6 @@ ScriptConfig read_one_script(const Node& node, const std::string& folder)
                  n.attempt([&] { script.files.push_back(read_script(std::filesystem::path(folder) / file)); });
          }},
         {"script", [&](const Node& n) { text = n.text(); }},
-        {"exe", list(script.selection.exes)},
-        {"comm", list(script.selection.comms)},
-        {"cgroup", list(script.selection.cgroups)},
-        {"container", list(script.selection.containers)},
-        {"user", list(users)},
         {"pid",
          [&](const Node& n) {
              const auto read = [&](const Node& one) {
@@ -198,17 +191,19 @@ ScriptConfig read_one_script(const Node& node, const std::string& folder)
          [&](const Node& n) {
              n.each_member([&](const std::string& name, const Node& map) { script.maps[name] = read_map(map); });
          }},
-    });
+    };
+    for (size_t i = 0; i < way_count; ++i)
+        known.emplace_back(ways()[i].name, [&to = script.selection.values[i]](const Node& n) { to = n.texts(); });
+    node.members(known);
     if (script.name.empty())
         node.refuse("its name is missing");
     if (text.empty() == script.files.empty())
         node.refuse("\"file\" or \"script\" is wanted, and not both");
     if (!text.empty())
         script.files.push_back({script.name, text});
-    node.attempt([&] { complete_selection(script.selection, users); });
+    node.attempt([&] { script.selection.complete(); });
     if (script.pids.empty() == script.selection.empty())
-        node.refuse(
-            "which processes? \"exe\", \"comm\", \"cgroup\", \"container\" and \"user\" say it, or \"pid\" alone");
+        node.refuse(fmt::format("which processes? {} say it, or \"pid\" alone", names_of_ways("and", true)));
     return script;
 }
 

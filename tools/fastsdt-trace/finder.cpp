@@ -15,7 +15,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fnmatch.h>
 #include <fstream>
 #include <string_view>
 #include <sys/stat.h>
@@ -25,34 +24,6 @@ namespace fastsdt::trace_tool {
 namespace {
 
 namespace fs = std::filesystem;
-
-// A path is in the cgroup, or in one below it. Paths as in /proc/PID/cgroup: in the tracer's cgroup namespace.
-bool is_below(const std::string& path, const std::string& cgroup)
-{
-    return path == cgroup || cgroup == "/" || path.starts_with(cgroup + "/");
-}
-
-// "docker-ID.scope", "libpod-ID.scope", "cri-containerd-ID.scope" and "ID", which may be given in part, as docker ps shows it.
-bool is_of_container(const std::string& path, const std::string& id)
-{
-    for (const fs::path& part : fs::path(path)) {
-        const std::string name = part.string();
-        const size_t dash = name.rfind('-');
-        if (std::string_view(name).substr(dash == name.npos ? 0 : dash + 1).starts_with(id))
-            return true;
-    }
-    return false;
-}
-
-std::vector<std::string> cgroups_of(pid_t pid)
-{
-    std::vector<std::string> paths;
-    std::ifstream in(fmt::format("/proc/{}/cgroup", pid));
-    for (std::string line; std::getline(in, line);) // "0::/path", "4:memory:/path"
-        if (const size_t second = line.find(':', line.find(':') + 1); second != line.npos)
-            paths.push_back(line.substr(second + 1));
-    return paths;
-}
 
 template <class Range, class Test>
 bool any(const Range& range, const Test& test)
@@ -68,34 +39,10 @@ void Finder::add_root(pid_t pid)
         tree_[pid] = stat->start;
 }
 
-// What was not asked for holds for all.
-bool Finder::is_selected(pid_t pid, const std::string& name) const
-{
-    if (selection_.empty())
-        return false;
-    if (!selection_.comms.empty()
-        && !any(selection_.comms, [&](const auto& comm) { return fnmatch(comm.c_str(), name.c_str(), 0) == 0; }))
-        return false;
-    if (!selection_.users.empty()) {
-        const auto users = status_numbers(pid, pid, "Uid:"); // real, effective, saved, of files
-        if (users.size() < 2 || !any(selection_.users, [&](uid_t user) { return user == users[1]; }))
-            return false;
-    }
-    if (selection_.cgroups.empty() && selection_.containers.empty())
-        return true;
-    const std::vector<std::string> paths = cgroups_of(pid);
-    const auto is_in = [&](const auto& wanted, const auto& is_of) {
-        return wanted.empty() || any(wanted, [&](const std::string& one) {
-                   return any(paths, [&](const std::string& path) { return is_of(path, one); });
-               });
-    };
-    return is_in(selection_.cgroups, is_below) && is_in(selection_.containers, is_of_container);
-}
-
 // Also a process whose file was replaced by an upgrade.
 bool Finder::has_mapped(pid_t pid, const std::vector<Mapping>& mappings) const
 {
-    return selection_.exes.empty() || any(selection_.exes, [&](const std::string& file) {
+    return selection_.of(Way::exe).empty() || any(selection_.of(Way::exe), [&](const std::string& file) {
                const FoundMapping found = find_mapped(pid, file, mappings);
                return found.mapped || !found.replaced_by_other.empty();
            });
@@ -107,7 +54,7 @@ bool Finder::is_wanted_file(const Arrivals::Event& event, const std::vector<uint
 {
     for (size_t i = 0; i < inodes.size(); ++i)
         if (inodes[i] != 0 && inodes[i] == event.inode
-            && fs::path(event.file).filename() == fs::path(selection_.exes[i]).filename())
+            && fs::path(event.file).filename() == fs::path(selection_.of(Way::exe)[i]).filename())
             return true;
     return false;
 }
@@ -122,7 +69,7 @@ bool Finder::hear()
         lost_ = lost_changes_ = true;
     // Looked up behind the events: a file that replaces another is there before anybody maps it. A busy machine maps thousands a second.
     std::vector<uint64_t> inodes;
-    for (const std::string& exe : selection_.exes) {
+    for (const std::string& exe : selection_.of(Way::exe)) {
         struct stat status{};
         inodes.push_back(!events.empty() && stat(exe.c_str(), &status) == 0 ? status.st_ino : 0);
     }
@@ -213,7 +160,7 @@ std::vector<pid_t> Finder::find(const std::set<pid_t>& traced)
     for (const auto& [pid, stat] : processes) {
         if (traced.contains(pid))
             continue;
-        const bool selected = is_selected(pid, stat.name);
+        const bool selected = selection_.fits(pid, stat.name);
         selected_ += selected;
         if (!selected && !tree_.contains(pid))
             continue;
@@ -230,13 +177,13 @@ std::vector<pid_t> Finder::find(const std::set<pid_t>& traced)
             look = std::move(now);
             if (!tree_.contains(pid) && !has_mapped(pid, mappings))
                 continue;
-            if (!selection_.exes.empty())
+            if (!selection_.of(Way::exe).empty())
                 of_wanted_file_.insert(pid);
             if (engine::means_any(script_, engine::ProcessView(pid), mappings))
                 found.push_back(pid);
         } catch (const Unusable& error) {
             // Whether one that nobody lets us look at has mapped a file cannot be known.
-            if (selection_.exes.empty() && read_stat(std::to_string(pid))
+            if (selection_.of(Way::exe).empty() && read_stat(std::to_string(pid))
                 && looked_at_.try_emplace(pid, Look{stat.start, {}}).second)
                 refused_.push_back({pid, error.what()});
         }

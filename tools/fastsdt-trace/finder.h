@@ -33,11 +33,7 @@ public:
     /// Takes what the kernel has told. @return  whether a process has come that find() may give
     bool hear();
     /// Whether the kernel tells of whatever find() may give, by hear() or take_forked().
-    bool is_told_of_all() const
-    {
-        return arrivals_ && selection_.comms.empty() && selection_.users.empty() && selection_.cgroups.empty()
-            && selection_.containers.empty();
-    }
+    bool is_told_of_all() const { return arrivals_ && selection_.is_by_file(); }
     /// Whether a process was forked by one that is wanted: it may have what that has, and maps nothing.
     bool take_forked() { return std::exchange(forked_, false); }
     /// What the kernel tells of it is no news any more: it is traced, was refused, or is counted.
@@ -81,7 +77,6 @@ public:
     std::vector<Refused> take_refused() { return std::exchange(refused_, {}); }
 
 private:
-    bool is_selected(pid_t pid, const std::string& name) const;
     bool has_mapped(pid_t pid, const std::vector<Mapping>& mappings) const;
     bool is_wanted_file(const Arrivals::Event& event, const std::vector<uint64_t>& inodes) const;
 

@@ -100,9 +100,9 @@ bool is_go(const std::string& file, const Options& options)
 bool may_be_go(const engine::Script& script, const Options& options)
 {
     const Selection& selection = options.selection;
-    if (selection.exes.empty() && !selection.empty())
+    if (selection.of(Way::exe).empty() && !selection.empty())
         return true; // nobody knows who that will be
-    std::vector<std::string> files = selection.exes;
+    std::vector<std::string> files = selection.of(Way::exe);
     files.emplace_back();                                                      // the program
     files.insert(files.end(), options.command.begin(), options.command.end()); // of env, nice, timeout it is a word
     for (const pid_t pid : options.pids)

@@ -43,33 +43,6 @@ std::optional<std::chrono::milliseconds> duration(double seconds)
     return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
 }
 
-uid_t user_of(const std::string& text)
-{
-    uid_t number = 0;
-    if (const passwd* user = getpwnam(text.c_str()))
-        return user->pw_uid;
-    if (!CLI::detail::lexical_cast(text, number))
-        throw Unusable(fmt::format("--user {}: there is no such user; a number is taken too", text));
-    return number;
-}
-
-// What is left of the path of a cgroup's folder behind where the file system is mounted. Other paths stay.
-std::string below_mount(const std::string& path)
-{
-    namespace fs = std::filesystem;
-    std::error_code error;
-    const fs::path folder = fs::canonical(path, error);
-    struct stat status{}, above{};
-    struct statfs system{};
-    if (error || !path.starts_with('/') || stat(folder.c_str(), &status) < 0 || statfs(folder.c_str(), &system) < 0
-        || (system.f_type != CGROUP2_SUPER_MAGIC && system.f_type != CGROUP_SUPER_MAGIC))
-        return path;
-    fs::path root = folder;
-    while (root.has_relative_path() && stat(root.parent_path().c_str(), &above) == 0 && above.st_dev == status.st_dev)
-        root = root.parent_path();
-    return "/" + folder.lexically_relative(root).string();
-}
-
 // A hint for users who forget the --.
 const char* dashes_hint(const Options& options)
 {
@@ -89,7 +62,7 @@ void refuse_program(const Options& options, const std::vector<std::string>& word
 void check_serve(Options& options, Given& given)
 {
     options.serve = std::move(given.serve);
-    complete_selection(options.selection, given.users);
+    options.selection.complete();
     const bool named = !given.scripts.empty() || !given.words.empty() || !given.text.empty();
     const bool selects = options.names_process();
     if (!options.command.empty())
@@ -108,7 +81,7 @@ void check_serve(Options& options, Given& given)
     if (!named || !selects)
         give_up("name a configuration with --config, or scripts and their processes");
     if (!options.selection.empty() && !options.pids.empty())
-        give_up("--pid cannot be combined with --exe, --comm, --cgroup, --container or --user");
+        give_up("--pid cannot be combined with " + names_of_ways());
     if (!given.text.empty())
         options.serve->scripts.push_back({"-e", given.text});
     given.scripts.insert(given.scripts.begin(), given.words.begin(), given.words.end());
@@ -120,8 +93,8 @@ void check_list(Options& options, const Given& given)
 {
     options.list = given.search;
     if (given.latency_command->parsed() || (options.names_process() && options.pids.empty())
-        || !options.selection.empty() || !given.users.empty() || !options.command.empty() || options.dry
-        || options.exit_status || given.duration > 0 || given.interval > 0)
+        || !options.selection.empty() || !options.command.empty() || options.dry || options.exit_status
+        || given.duration > 0 || given.interval > 0)
         give_up("--list runs no script: it takes SEARCH, --pid, -e and --json");
     if (!given.words.empty()) {
         if (!given.search.empty() || given.words.size() > 1)
@@ -346,16 +319,15 @@ void take_parameters(Options& options, const Given& given, bool is_file)
 void check_processes(Options& options, const Given& given)
 {
     const bool is_latency = given.latency_command->parsed(), is_top = given.top_command->parsed();
-    complete_selection(options.selection, given.users);
+    options.selection.complete();
     const bool selects = !options.selection.empty();
     const bool shows_text = options.stage == Options::Stage::ast || options.stage == Options::Stage::ir;
     if ((options.timeline || ((is_latency || is_top) && !shows_text)) && !options.has_target())
         give_up(no_process);
     if (!options.pids.empty() && (selects || !options.command.empty()))
-        give_up(selects ? "--pid cannot be combined with --exe, --comm, --cgroup, --container or --user"
-                        : "--pid cannot be combined with a command");
+        give_up("--pid cannot be combined with " + (selects ? names_of_ways() : "a command"));
     if (selects && !options.command.empty())
-        give_up("--exe, --comm, --cgroup, --container and --user cannot be combined with a command");
+        give_up(names_of_ways("and") + " cannot be combined with a command");
     std::sort(options.pids.begin(), options.pids.end());
     options.pids.erase(std::unique(options.pids.begin(), options.pids.end()), options.pids.end());
     if (options.pids.size() == 1)
@@ -504,55 +476,6 @@ ScriptFile read_script(const std::string& file)
     if (text.size() > most)
         throw Unusable(fmt::format("{}: more than {} bytes are no script", file, most));
     return {file, std::move(text)};
-}
-
-namespace {
-
-// A file that no process would have mapped: its --exe would wait for ever.
-void refuse_unmappable(const std::string& file, const std::string& path)
-{
-    if (!std::filesystem::is_regular_file(path)) // reading it might block
-        throw Unusable(fmt::format("--exe {} is no regular file, as a program is", file));
-    char begin[2] = {};
-    std::ifstream(path, std::ios::binary).read(begin, sizeof begin);
-    if (std::string_view(begin, sizeof begin) == "#!")
-        throw Unusable(fmt::format("--exe {} is a script, which its interpreter runs: name its process with --pid, or "
-                                   "with --comm {}",
-                                   file, std::filesystem::path(file).filename().string()));
-}
-
-} // namespace
-
-// As processes have them: the file's full path, a name's first 15 bytes (TASK_COMM_LEN, include/linux/sched.h), a cgroup's path below the
-// file system.
-void complete_selection(Selection& selection, const std::vector<std::string>& users)
-{
-    for (std::string& file : selection.exes) {
-        const std::string found = file.find('/') == file.npos ? in_search_path(file) : file;
-        std::error_code error;
-        const std::string path = std::filesystem::canonical(found.empty() ? file : found, error);
-        if (error)
-            throw Unusable(fmt::format("--exe {}: {}", file, error.message()));
-        refuse_unmappable(file, path);
-        file = path;
-    }
-    constexpr size_t most_of_name = 15;
-    for (std::string& name : selection.comms)
-        if (!engine::is_pattern(name))
-            name.resize(std::min(name.size(), most_of_name));
-    for (std::string& path : selection.cgroups) {
-        path = below_mount(path);
-        path = path == "/." ? "/" : path; // the whole of it
-        path = "/" + path.substr(std::min(path.find_first_not_of('/'), path.size()));
-        while (path.size() > 1 && path.ends_with('/'))
-            path.pop_back();
-    }
-    constexpr size_t least_of_container = 6; // less would mean several
-    for (const std::string& id : selection.containers)
-        if (id.size() < least_of_container)
-            throw Unusable(
-                fmt::format("--container {}: at least {} characters of its number are wanted", id, least_of_container));
-    std::transform(users.begin(), users.end(), std::back_inserter(selection.users), user_of);
 }
 
 namespace {

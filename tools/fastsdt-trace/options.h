@@ -3,6 +3,7 @@
 #include "code/machine.h"
 #include "maps/tables.h"
 #include "script/script.h"
+#include "selection.h"
 
 #include <algorithm>
 #include <chrono>
@@ -23,21 +24,6 @@ constexpr const char* no_process = "name a process with --pid, all that have a f
 
 /// kernel: ours, by BPF. bpftrace: that program, for comparisons and for scripts that only it reads.
 enum class EngineChoice { automatic, user, kernel, bpftrace };
-
-/// Processes by what they are like: all that was asked for has to hold. Of several values of one kind one has to.
-struct Selection {
-    std::vector<std::string> exes;  ///< files that are mapped
-    std::vector<std::string> comms; ///< names, as in /proc/PID/comm; may be patterns
-    std::vector<std::string>
-        cgroups; ///< paths below the cgroup file system, with a / at their begin; and all below them
-    std::vector<std::string> containers; ///< what a container's cgroup has in its name, or how that begins
-    std::vector<uid_t> users;            ///< effective
-    bool operator==(const Selection&) const = default;
-    bool empty() const
-    {
-        return exes.empty() && comms.empty() && cgroups.empty() && containers.empty() && users.empty();
-    }
-};
 
 /// A script as it was given.
 struct ScriptFile {
@@ -161,8 +147,6 @@ std::optional<int> read_options(int argc, char** argv, Options& options);
 
 /// A file that somebody wrote: a script or a configuration. Throws Unusable.
 ScriptFile read_script(const std::string& file);
-/// Makes them as processes have them: full paths and the like. Throws Unusable. @param users  by name or number
-void complete_selection(Selection& selection, const std::vector<std::string>& users);
 
 /// By what a script knows who calls: a thread, or a goroutine of a Go program, which goes on on another thread when it has waited, and whose register
 /// for itself stays. @param places  of `latency`: one FILE:FUNCTION names the program, else it is the one that is traced

@@ -85,7 +85,7 @@ std::pair<pid_t, pid_t> known_as(pid_t number, Session& session)
 // Of names that no process has: the one that was meant, perhaps.
 std::string near_comm(const Selection& selection)
 {
-    for (const std::string& comm : selection.comms) {
+    for (const std::string& comm : selection.of(Way::comm)) {
         NearestPattern nearest(comm);
         for (const pid_t pid : listed_processes())
             if (const auto stat = read_stat(std::to_string(pid)))
@@ -94,22 +94,6 @@ std::string near_comm(const Selection& selection)
             return did_you_mean(nearest);
     }
     return {};
-}
-
-// What it was asked for by: options, with what is meant by their words.
-std::string words_of(const Selection& selection)
-{
-    std::vector<std::string> words;
-    const auto add = [&](const char* option, const auto& values) {
-        if (!values.empty())
-            words.push_back(fmt::format("{} {}", option, fmt::join(values, ",")));
-    };
-    add("--exe", selection.exes);
-    add("--comm", selection.comms);
-    add("--cgroup", selection.cgroups);
-    add("--container", selection.containers);
-    add("--user", selection.users);
-    return fmt::format("{}", fmt::join(words, " "));
 }
 
 } // namespace
@@ -392,7 +376,7 @@ void Processes::take_up()
         say(fmt::format(
             "no process is traced so far: {}",
             finder_.selected() == 0
-                ? fmt::format("there is none for {}{}", words_of(options_.selection), near_comm(options_.selection))
+                ? fmt::format("there is none for {}{}", options_.selection.words(), near_comm(options_.selection))
                 : "none that was asked for has mapped a file of the script, as far as this user may see"));
     for (const Probe* probe : unmatched())
         if (!attached_.empty())

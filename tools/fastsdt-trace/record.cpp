@@ -102,8 +102,8 @@ std::string program_of(const Options& options)
         file = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", options.pids[0]), error);
         if (error)
             throw Unusable(unreadable(options.pids[0], error.value()));
-    } else if (options.selection.exes.size() == 1)
-        file = options.selection.exes[0];
+    } else if (options.selection.of(Way::exe).size() == 1)
+        file = options.selection.of(Way::exe)[0];
     if (file.empty())
         throw Unusable("which probes are meant? Name them with --probes or --functions");
     return file;
@@ -597,14 +597,8 @@ CtfNotes Recorder::notes(const std::string& summary, bool complete) const
 {
     CtfNotes notes = {{"since", std::to_string(since_)}, {"until", std::to_string(clock_ns(CLOCK_REALTIME))}};
     std::vector<std::string> traced = options_.command;
-    for (const auto& [option, values] : {std::pair("--exe", &options_.selection.exes),
-                                         {"--comm", &options_.selection.comms},
-                                         {"--cgroup", &options_.selection.cgroups},
-                                         {"--container", &options_.selection.containers}})
-        for (const std::string& value : *values)
-            traced.push_back(fmt::format("{} {}", option, value));
-    for (const uid_t user : options_.selection.users)
-        traced.push_back(fmt::format("--user {}", user));
+    if (!options_.selection.empty())
+        traced.push_back(options_.selection.words());
     if (!options_.pids.empty())
         traced.push_back(fmt::format("-p {}", fmt::join(options_.pids, ",")));
     notes.emplace_back("traced", fmt::format("{}", fmt::join(traced, " ")));
