@@ -62,7 +62,9 @@ refused 'scripts: there is none' '{}'
 refused 'nothing: there is no such setting' '{"nothing": 1}'
 refused 'keys: a number from 1 to 1000000 is wanted' '{"keys": 0}'
 refused 'listen: "here" is no ADDRESS:PORT, as 127.0.0.1:9946 is' '{"listen": "here"}'
-refused 'scripts[0].exe[1]: a text is wanted' '{"scripts": [{"name": "a", "exe": ["/bin/sh", 7]}]}'
+refused 'scripts[0].exe[1]: a text is wanted' '{"scripts": [{"name": "a", "exe": ["/bin/sh", true]}]}'
+refused 'scripts[0]: which processes? "exe", "comm", "cgroup", "container" and "user" say it, or "pid" alone' \
+    '{"scripts": [{"name": "a", "script": "usdt:*:a:b { @ = count(); }", "user": 0, "pid": 1}]}'
 refused 'scripts[0].file: absent.bt: No such file or directory' '{"scripts": [{"name": "a", "file": "absent.bt"}]}'
 refused 'scripts[0].maps.@x.labels[0]: the label le has a meaning of its own' '{"scripts": [{"name": "a", "maps": {"@x": {"labels": ["le"]}}}]}'
 status=0

@@ -71,12 +71,15 @@ public:
             refuse("a text is wanted");
         return value_.get<std::string>();
     }
-    std::vector<std::string> texts() const // one, or a list
+    std::vector<std::string> words() const // one, or a list; a number is one too, of a user for example
     {
-        if (value_.is_string())
-            return {text()};
+        const auto word = [](const Node& one) {
+            return one.value_.is_number_integer() ? one.value_.dump() : one.text();
+        };
+        if (!value_.is_array())
+            return {word(*this)};
         std::vector<std::string> all;
-        each([&](const Node& one) { all.push_back(one.text()); });
+        each([&](const Node& one) { all.push_back(word(one)); });
         return all;
     }
     bool truth() const
@@ -170,7 +173,7 @@ ScriptConfig read_one_script(const Node& node, const std::string& folder)
          }},
         {"file",
          [&](const Node& n) {
-             for (const std::string& file : n.texts())
+             for (const std::string& file : n.words())
                  n.attempt([&] { script.files.push_back(read_script(std::filesystem::path(folder) / file)); });
          }},
         {"script", [&](const Node& n) { text = n.text(); }},
@@ -193,7 +196,7 @@ ScriptConfig read_one_script(const Node& node, const std::string& folder)
          }},
     };
     for (size_t i = 0; i < way_count; ++i)
-        known.emplace_back(ways()[i].name, [&to = script.selection.values[i]](const Node& n) { to = n.texts(); });
+        known.emplace_back(ways()[i].name, [&to = script.selection.values[i]](const Node& n) { to = n.words(); });
     node.members(known);
     if (script.name.empty())
         node.refuse("its name is missing");

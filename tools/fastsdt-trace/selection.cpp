@@ -23,13 +23,6 @@ namespace fastsdt::trace_tool {
 namespace {
 
 namespace fs = std::filesystem;
-using Values = std::vector<std::string>;
-
-template <class Range, class Test>
-bool any(const Range& range, const Test& test)
-{
-    return std::any_of(range.begin(), range.end(), test);
-}
 
 // A file that no process would have mapped: its --exe would wait for ever.
 void refuse_unmappable(const std::string& file, const std::string& path)
@@ -62,9 +55,10 @@ void complete_comm(std::string& name)
         name = name.substr(0, most_of_name);
 }
 
-bool fits_comm(const Values& values, pid_t, const std::string& comm)
+bool fits_comm(const std::vector<std::string>& values, pid_t, const std::string& comm)
 {
-    return any(values, [&](const std::string& one) { return fnmatch(one.c_str(), comm.c_str(), 0) == 0; });
+    return std::ranges::any_of(values,
+                               [&](const std::string& one) { return fnmatch(one.c_str(), comm.c_str(), 0) == 0; });
 }
 
 // The path of a cgroup's folder below where its file system is mounted; empty: it is in no such file system. It may be made later, above it is.
@@ -125,12 +119,13 @@ bool is_of_container(const std::string& path, const std::string& id)
 }
 
 template <bool (*is_of)(const std::string& path, const std::string& value)>
-bool fits_cgroup(const Values& values, pid_t pid, const std::string&)
+bool fits_cgroup(const std::vector<std::string>& values, pid_t pid, const std::string&)
 {
     std::ifstream in(fmt::format("/proc/{}/cgroup", pid));
     for (std::string line; std::getline(in, line);) // "0::/path", "4:memory:/path"
         if (const size_t second = line.find(':', line.find(':') + 1); second != line.npos)
-            if (any(values, [path = line.substr(second + 1)](const auto& value) { return is_of(path, value); }))
+            if (std::ranges::any_of(values,
+                                    [path = line.substr(second + 1)](const auto& value) { return is_of(path, value); }))
                 return true;
     return false;
 }
@@ -152,10 +147,11 @@ void complete_user(std::string& user)
     user = std::to_string(number);
 }
 
-bool fits_user(const Values& values, pid_t pid, const std::string&)
+bool fits_user(const std::vector<std::string>& values, pid_t pid, const std::string&)
 {
     const auto users = status_numbers(pid, pid, "Uid:"); // real, effective, saved, of files
-    return users.size() >= 2 && any(values, [&](const auto& value) { return value == std::to_string(users[1]); });
+    return users.size() >= 2
+        && std::ranges::any_of(values, [&](const auto& value) { return value == std::to_string(users[1]); });
 }
 
 constexpr std::array<WayRow, way_count> rows = {{
@@ -188,7 +184,7 @@ std::string names_of_ways(std::string_view last, bool quoted)
 
 bool Selection::empty() const
 {
-    return !any(values, [](const Values& each) { return !each.empty(); });
+    return !std::ranges::any_of(values, [](const std::vector<std::string>& each) { return !each.empty(); });
 }
 
 void Selection::complete()

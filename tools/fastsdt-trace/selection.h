@@ -12,8 +12,8 @@
 
 namespace fastsdt::trace_tool {
 
-enum class Way : size_t { exe, comm, cgroup, container, user };
-constexpr size_t way_count = static_cast<size_t>(Way::user) + 1;
+enum class Way : size_t { exe, comm, cgroup, container, user, end };
+constexpr size_t way_count = static_cast<size_t>(Way::end);
 
 struct WayRow {
     const char* name = nullptr; ///< of the option, without dashes, and of the configuration's key
