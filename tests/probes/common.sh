@@ -14,7 +14,7 @@ tracers() {
 }
 # example LANGUAGE: the block of docs/runtime-probes.md in this language.
 example() {
-    awk -v fence="\`\`\`$1" '$0 == fence { on = 1; next } /^\`\`\`$/ { on = 0 } on' "$FASTSDT_SOURCE/docs/runtime-probes.md" | grep '' ||
+    awk -v fence="\`\`\`$1" '$0 == fence { on = 1; next } $0 == "```" { on = 0 } on' "$FASTSDT_SOURCE/docs/runtime-probes.md" | grep '' ||
         fail "docs/runtime-probes.md has no block in $1"
 }
 # counts N COMMAND...: fastsdt-trace starts the program, and counts N hits of shop:order with id 0 to N - 1.
