@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# All functions of a program, called at random: what a call of one of COUNT functions takes untraced, counted by fastsdt-trace, recorded by uftrace (built
-# with -pg) and under callgrind. Rounds of all are interleaved; the table has the least. Random calls are the worst case: each hit's code and
+# All functions of a program, called at random: what a call of one of COUNT functions takes untraced, counted by fastsdt-trace, recorded by uftrace
+# (built with -pg) and under callgrind. Rounds of all are interleaved; the table has the least. Random calls are the worst case: each hit's code and
 # counter are cold. `bench/functions.sh [COUNT]`: 16,384 functions, or so many.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -93,7 +93,8 @@ def hits(rows, folder):
         axes.set_title(kernel + (" (guest)" if emulated else ""), fontsize=10)
         axes.set_xlabel("ns, emulated hardware" if emulated else "ns")
     all_axes[0][0].invert_yaxis()
-    legend = [matplotlib.patches.Patch(color=c, label=t) for t, c in (("optimized", OPTIMIZED), ("emulated", EMULATED), ("stepped", STEPPED), ("unsafe", REFUSED))]
+    legend = [matplotlib.patches.Patch(color=c, label=t)
+              for t, c in (("optimized", OPTIMIZED), ("emulated", EMULATED), ("stepped", STEPPED), ("unsafe", REFUSED))]
     figure.legend(handles=legend, loc="lower center", ncol=4)
     figure.tight_layout(rect=(0, 0.08, 1, 1))
     save(figure, folder, "hits", layout=False)
@@ -124,7 +125,8 @@ def growth(rows, folder):
     for axes, header in zip(all_axes[0], headers):
         for tool, tint in zip(tools, LINES):
             mine = [r for r in rows if r["header"] == header and tool in r]
-            axes.plot([r["sites"] for r in mine], [max(r[tool], 0.001) for r in mine], marker="o", markersize=3, color=tint, label=tool[:-2].replace("bfd", "ld.bfd"))
+            axes.plot([r["sites"] for r in mine], [max(r[tool], 0.001) for r in mine], marker="o", markersize=3, color=tint,
+                      label=tool[:-2].replace("bfd", "ld.bfd"))
         axes.set(xscale="log", yscale="log", title=header, xlabel="sites in one file")
     all_axes[0][0].set_ylabel("processor seconds")
     all_axes[0][0].legend(fontsize=8)
@@ -134,7 +136,8 @@ def growth(rows, folder):
 def tools(rows, folder):
     rows = [{**r, "probes": int(r["file"].split()[0].replace(",", ""))} for r in rows if r.get("file", "").endswith(" probes")]
     figure, (left, right) = plot.subplots(1, 2, figsize=(9, 3.4))
-    for axes, value, label in ((left, lambda r: statistics.median(r["seconds"]), "processor seconds"), (right, lambda r: r["megabytes"], "peak memory, MB")):
+    for axes, value, label in ((left, lambda r: statistics.median(r["seconds"]), "processor seconds"),
+                               (right, lambda r: r["megabytes"], "peak memory, MB")):
         for tool, tint in zip(dict.fromkeys(r["tool"] for r in rows), LINES):
             mine = [r for r in rows if r["tool"] == tool]
             axes.plot([r["probes"] for r in mine], [value(r) for r in mine], marker="o", markersize=3, color=tint, label=tool)

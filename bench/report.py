@@ -12,7 +12,8 @@ import sys
 
 PUBLISHED = [  # on the mailing lists; million hits a second
     ("J. Olsa, v6 of the nop5 series, July 2025, Intel", "3.148", "2.976", "1.068", "7.038 (nop5)"),
-    ("A. Nakryiko, May 2026, Skylake / Milan / Sapphire Rapids / Bergamo, usdt", "3.149 / 2.910 / 1.896 / 3.393", "", "", "6.422 / 3.443 / 4.023 / 3.895 (nop5)"),
+    ("A. Nakryiko, May 2026, Skylake / Milan / Sapphire Rapids / Bergamo, usdt", "3.149 / 2.910 / 1.896 / 3.393", "", "",
+     "6.422 / 3.443 / 4.023 / 3.895 (nop5)"),
     ("J. Olsa, nop10 series, May 2026", "3.247", "3.030", "1.124", "7.374 (nop10)"),
     ("Liao Chang, 2024, Kunpeng 916, arm64: stepped -> emulated (ret was emulated before)", "0.916 -> 1.862", "0.908 -> 1.743", "1.840", ""),
 ]
@@ -116,7 +117,9 @@ def hits(rows):
                     cells.append(f"{number(best)} ns, {threads * 1000 / best:.3g} M/s" if site != "unprobed" else f"{number(best)} ns")
                 body.append(cells)
             lines += table(["first instruction", "published as", "verdict", *(f"{by}, {plural(n, 'thread')}" for by, n in ways)], body)
-    return native + elsewhere("Hits in guests", guests and ["Debian's kernels under QEMU without KVM, where only ratios within a table count.", "", *guests]) or table([], [])
+    return native + elsewhere("Hits in guests",
+                              guests and ["Debian's kernels under QEMU without KVM, where only ratios within a table count.", "",
+                                          *guests]) or table([], [])
 
 
 def idle_of(rows, row):
@@ -142,7 +145,8 @@ def costs(rows):
             found.append(over(row[0], other[0]) if other else "-")
         return found
 
-    body = [[tool, action, *cells(tool, action, lambda r: idle_of(mine, r))] for tool, action in dict.fromkeys((r["tool"], r["action"]) for r in mine) if action != "idle"]
+    body = [[tool, action, *cells(tool, action, lambda r: idle_of(mine, r))]
+            for tool, action in dict.fromkeys((r["tool"], r["action"]) for r in mine) if action != "idle"]
     return mine, threads, cells, table(["tool", "what", *(plural(n, "thread") for n in threads)], body)
 
 
@@ -166,7 +170,8 @@ def trace(rows):
               "They sleep 0.1 ms at a time, or compute; those that compute wait for each other where there are fewer processors.", ""]
     lines += table(["sites", "threads", "longest delay, ms: median of the runs (worst)", "without", "attached after, s"],
                    [[f"{r['sites']:,}", r["loop"],
-                     *(f"{statistics.median(r[k]):.2f} ({max(r[k]):.2f})" for k in ("late_ms", "without_ms")), f"{statistics.median(r['attach_s']):.3f}"] for r in find(rows, what="stop")])
+                     *(f"{statistics.median(r[k]):.2f} ({max(r[k]):.2f})" for k in ("late_ms", "without_ms")),
+                     f"{statistics.median(r['attach_s']):.3f}"] for r in find(rows, what="stop")])
     for test in dict.fromkeys(r["test"] for r in find(rows, what="program")):
         some = find(rows, what="program", test=test)
         none = find(some, tool="-")[0]["values"]
@@ -191,10 +196,12 @@ def kernel(rows):
     sites = sorted({n for _, n in attached})
     return ["Nanoseconds of a processor for a turn of the loop, less the loop alone: the least of the rounds. The same sites and scripts; the kernel's engine and bpftrace take a trap",
             "at the nop1. A turn of a latency has two hits.", "",
-            *table(["script", "threads", "engine user", "engine kernel", "bpftrace"], [[a, t, *(cell(a, t, tool) for tool in tools)] for a, t in actions]),
+            *table(["script", "threads", "engine user", "engine kernel", "bpftrace"],
+                   [[a, t, *(cell(a, t, tool) for tool in tools)] for a, t in actions]),
             "Seconds from the tool's start until all sites count, and from an interrupt until it has ended: medians. bpftrace has a limit of 512 probes.", "",
             *table(["sites", *(f"{tool}: {what}" for tool in ("engine user", "engine kernel", "bpftrace") for what in ("armed", "ended"))],
-                   [[f"{n:,}", *(f"{statistics.median(attached[tool, n][key]):.2f}" if (tool, n) in attached else "-" for tool in tools for key in ("armed_s", "ended_s"))]
+                   [[f"{n:,}", *(f"{statistics.median(attached[tool, n][key]):.2f}" if (tool, n) in attached else "-" for tool in tools
+                                 for key in ("armed_s", "ended_s"))]
                     for n in sites])]
 
 
@@ -245,13 +252,16 @@ def runtimes(rows):
         lines += ["PostgreSQL 15, `./configure --enable-dtrace`, its own probes. Instructions: one backend that looks up accounts by their number, counted by",
                   "callgrind. Transactions: `pgbench -S -M prepared -c 8`, in turn, seven rounds.", "",
                   *table(["header", "sites", "text of `size`", "more", "instructions of a query", "more", "transactions/s", "spread", "to no probes"],
-                         [[row["header"], row["sites"], f"{row['text']:,}", more(row, server[0], "text"), f"{row['instructions']:,}", more(row, server[0], "instructions"),
-                           number(statistics.median(row["values"])), f"{spread(row['values']):.0f} %", "1" if row is server[0] else compared(row["values"], server[0]["values"])]
+                         [[row["header"], row["sites"], f"{row['text']:,}", more(row, server[0], "text"), f"{row['instructions']:,}",
+                           more(row, server[0], "instructions"),
+                           number(statistics.median(row["values"])), f"{spread(row['values']):.0f} %",
+                           "1" if row is server[0] else compared(row["values"], server[0]["values"])]
                           for row in server])]
     if tcl:
         lines += ["Tcl 8.6, `--enable-dtrace`, GCC: libtcl's text, and the instructions of a small Tcl program (`bench/tcl.sh`):", "",
                   *table(["header", "text of `size`", "more", "instructions", "more"],
-                         [[row["header"], f"{row['text']:,}", more(row, tcl[0], "text"), f"{row['instructions']:,}", more(row, tcl[0], "instructions")] for row in tcl])]
+                         [[row["header"], f"{row['text']:,}", more(row, tcl[0], "text"), f"{row['instructions']:,}",
+                           more(row, tcl[0], "instructions")] for row in tcl])]
     return lines or table([], [])
 
 
@@ -263,7 +273,8 @@ def attach(rows):
         "The same by tools, measured once from their start on (`bench/probe.py`). The probed process creates threads and forks as fast as it can; a thread of it",
         "sleeps a millisecond at a time. The ratios are to the same process before the tool came.", "",
         *table(["tool, sites", "attach, s", "detach, s", "threads/s to unprobed", "forks/s to unprobed", "longest stall, ms", "stall before"],
-               [[r["tool"], r["attach_s"], r["detach_s"], r["threads_ratio"], r["forks_ratio"], r["stall_ms"], r["stall_without_ms"]] for r in rows if "tool" in r])]
+               [[r["tool"], r["attach_s"], r["detach_s"], r["threads_ratio"], r["forks_ratio"], r["stall_ms"], r["stall_without_ms"]] for r in rows
+                if "tool" in r])]
 
 
 def stops(rows):
@@ -301,12 +312,14 @@ def build(rows):
         lines += ["fastprobe on SQLite: functions whose entry a kernel emulates or optimizes, those whose entry 7.2 optimizes, size of .text, and the time of speedtest1",
                   "and of the compiler as ratios to the build without fastprobe (`bench/fastprobe.sh`):", "",
                   *table(["compiler", "entry=", "functions", *(f"cheap on {k}" for k in kernels), "optimized", ".text", "more", "run", "compiling"],
-                         [[r["compiler"], r["mode"], r["entries"], *(f"{r['cheap'][k]:.1f} %" for k in kernels), f"{r['optimized']:.1f} %", f"{r['text']:,}", f"{r['text_growth']:+.2f} %",
+                         [[r["compiler"], r["mode"], r["entries"], *(f"{r['cheap'][k]:.1f} %" for k in kernels), f"{r['optimized']:.1f} %",
+                           f"{r['text']:,}", f"{r['text_growth']:+.2f} %",
                            *("-" if r[k] is None else f"{r[k]:.3f}" for k in ("run_ratio", "compile_ratio"))] for r in share])]
     made_by = find(rows, what="dtrace")
     if made_by:
         lines += [f"`dtrace -h` for {made_by[0]['probes']:,} probes, processor seconds:", "",
-                  *table(["tool", "seconds", "spread", "ratio"], [[r["tool"], f"{statistics.median(r['seconds']):.4f}", f"{spread(r['seconds']):.0f} %",
+                  *table(["tool", "seconds", "spread", "ratio"],
+                         [[r["tool"], f"{statistics.median(r['seconds']):.4f}", f"{spread(r['seconds']):.0f} %",
                          "1" if r is made_by[0] else compared(r["seconds"], made_by[0]["seconds"])] for r in made_by])]
     return lines
 
@@ -315,7 +328,8 @@ def tools(rows):
     files = [r for r in rows if "tool" in r]
     head = ["file", "tool", "processor seconds", "spread", "peak MB", "to readelf -n"]
     body = [[r["file"], r["tool"], f"{statistics.median(r['seconds']):.3f}", f"{spread(r['seconds']):.0f} %", r["megabytes"],
-             compared(r["seconds"], find(files, file=r["file"], tool="readelf -n")[0]["seconds"]) if r["tool"] != "readelf -n" else "1"] for r in files]
+             compared(r["seconds"], find(files, file=r["file"], tool="readelf -n")[0]["seconds"]) if r["tool"] != "readelf -n" else "1"]
+             for r in files]
     first = [row for row in body if row[0] in ("20,000 probes", files[-1]["file"])]
     lines = table(head, first) + elsewhere("The tools, with other numbers of probes", table(head, [row for row in body if row not in first]))
     for row in find(rows, what="index"):
@@ -330,10 +344,12 @@ def fleet(rows):
                    [[f"{r['processes']:,}", r["seconds"], r["processor_s"], r["detach_s"], r["rss"], r["pss"]] for r in find(rows, what="attach")]),
             "`fastsdt-trace serve`, whose processes make ten hits a second; seconds of a processor for a minute, of the service and of one target:", "",
             *table(["processes", "service", "target, not traced", "target, traced", "RSS, MB", "PSS, MB"],
-                   [[r["processes"], r["processor_s_a_minute"], r["target_untraced_s_a_minute"], r["target_traced_s_a_minute"], r["rss"], r["pss"]] for r in find(rows, what="serve")]),
+                   [[r["processes"], r["processor_s_a_minute"], r["target_untraced_s_a_minute"], r["target_traced_s_a_minute"], r["rss"],
+                     r["pss"]] for r in find(rows, what="serve")]),
             "An answer to Prometheus, median of 11, over HTTP and without it:", "",
             *table(["series", "ms", "to make it, ms", "spread", "KB", "RSS, MB"],
-                   [[f"{r['series']:,}", number(statistics.median(r["ms"])), number(statistics.median(r["made_ms"])), f"{spread(r['ms']):.0f} %", r["kilobytes"], r["rss"]]
+                   [[f"{r['series']:,}", number(statistics.median(r["ms"])), number(statistics.median(r["made_ms"])), f"{spread(r['ms']):.0f} %",
+                     r["kilobytes"], r["rss"]]
                     for r in find(rows, what="scrape")])]
 
 
@@ -359,26 +375,32 @@ def summary(rows):
         hit = [hit[site] for site in ("ret", "push %rbp", "nop1+nop10") if site in hit]
         guest = any(row["hardware"] == "emulated" for row in hit)
         if not guest or hit[-1]["verdict"] == "optimize":
-            answer(f"A hit on Linux {kernel}{' in QEMU' if guest else ''}: ns", "a-hit-in-the-kernel", [f"`{r['site']}` ({r['verdict']})" for r in hit], [number(min(r["ns"])) for r in hit])
+            answer(f"A hit on Linux {kernel}{' in QEMU' if guest else ''}: ns", "a-hit-in-the-kernel",
+                   [f"`{r['site']}` ({r['verdict']})" for r in hit], [number(min(r["ns"])) for r in hit])
     counts = find(rows["trace"], what="hit", threads=1, action="count")
-    answer("To count a hit: ns", "tracing-in-user-space", [r["tool"] for r in counts], [f"{min(r['ns']) - min(idle_of(rows['trace'], r)[0]['ns']):.1f}" for r in counts])
+    answer("To count a hit: ns", "tracing-in-user-space", [r["tool"] for r in counts],
+           [f"{min(r['ns']) - min(idle_of(rows['trace'], r)[0]['ns']):.1f}" for r in counts])
     attached = {r["tool"]: statistics.median(r["armed_s"]) for r in find(rows["kernel"], what="attach", sites=100)}
     answer("From the start until 100 sites count: s", "scripts-in-the-kernel", attached, [f"{seconds:.2f}" for seconds in attached.values()])
     written = find(rows["events"], what="hit", threads=1, action="printf of two integers")
-    answer("To print an event: ns", "events", [r["tool"] for r in written], [number(min(r["ns"]) - min(idle_of(rows["events"], r)[0]["ns"])) for r in written])
+    answer("To print an event: ns", "events", [r["tool"] for r in written],
+           [number(min(r["ns"]) - min(idle_of(rows["events"], r)[0]["ns"])) for r in written])
     many = find(rows["fleet"], what="attach")
     answer("Until the sites of N processes are armed: s", "many-processes", [f"{r['processes']:,}" for r in many], [f"{r['seconds']}" for r in many])
     sites = {r["header"]: r for r in find(rows["disabled"], compiler=gcc, arguments=3)}
     headers = [h for h in ("systemtap's sys/sdt.h", "libbpf's usdt.h", "nop1_nop10") if h in sites]
-    answer("A site of three arguments that nobody traces: instructions", "a-site-that-nobody-traces", headers, [f"{sites[h]['instructions'] - sites['none']['instructions']:.1f}" for h in headers])
+    answer("A site of three arguments that nobody traces: instructions", "a-site-that-nobody-traces", headers,
+           [f"{sites[h]['instructions'] - sites['none']['instructions']:.1f}" for h in headers])
     for program in ("PostgreSQL", "Tcl"):
         none, *built = find(rows["runtimes"], program=program) or [None]
-        answer(f"{program} with its own probes, which nobody traces: more instructions", "a-program-whose-probes-nobody-traces", [r["header"] for r in built],
+        answer(f"{program} with its own probes, which nobody traces: more instructions", "a-program-whose-probes-nobody-traces",
+               [r["header"] for r in built],
                [f"{(r['instructions'] / none['instructions'] - 1) * 100:+.2f} %" for r in built])
     attached = find([r for r in rows["attach"] if "why" not in r], sites=100)
     answer("To attach 100 sites and detach them: s", "attaching", [r["interface"] for r in attached],
            [f"{statistics.median(r['attach_s']) + statistics.median(r['detach_s']):.2f}" for r in attached])
-    compiled = [(r, ratio) for r, ratio in compile_ratios(rows["build"]) if r["compiler"] == "gcc" and r["header"] in ("systemtap", "libbpf", "FASTSDT")]
+    compiled = [(r, ratio) for r, ratio in compile_ratios(rows["build"]) if r["compiler"] == "gcc"
+                and r["header"] in ("systemtap", "libbpf", "FASTSDT")]
     answer("To compile a probe with gcc: ratio", "building", [r["header"] for r, _ in compiled], [f"{ratio:.2f}" for _, ratio in compiled])
     readers = find(rows["tools"], file="20,000 probes")[:2]
     answer("To read 20,000 probes: s", "the-tools", [r["tool"] for r in readers], [f"{statistics.median(r['seconds']):.3f}" for r in readers])
@@ -402,14 +424,16 @@ def left_out(results):
 
 def rows_of(results):
     parts = results["parts"]
-    return {name: parts.get(name, {}).get("rows", []) for name in ("programs", "hits", "trace", "kernel", "events", "stops", "disabled", "runtimes", "attach", "build", "tools", "fleet")}
+    return {name: parts.get(name, {}).get("rows", [])
+            for name in ("programs", "hits", "trace", "kernel", "events", "stops", "disabled", "runtimes", "attach", "build", "tools", "fleet")}
 
 
 def document(results):
     """The page of answers: a table, and the pictures."""
     rows = rows_of(results)
     shown = [(part, f"![{text}](recorded/{name}.svg)") for part, text, name in (
-        ("programs", "Requests a second of Redis with a counting probe", "redis"), ("hits", "Nanoseconds for a hit, by first instruction and kernel", "hits"),
+        ("programs", "Requests a second of Redis with a counting probe", "redis"),
+        ("hits", "Nanoseconds for a hit, by first instruction and kernel", "hits"),
         ("trace", "What an event costs, by tool", "trace"), ("disabled", "Instructions and bytes of a site", "disabled"))]
     lines = ["# What a probe costs", "",
              "What does a probe cost, and what does fastsdt gain? `bench/report.py` wrote this page from the run that [recorded/performance.md](recorded/performance.md) has with all tables;",
@@ -429,9 +453,11 @@ def record(results):
         if part not in parts:
             return []
         here = results["machine"]
-        other = "".join(f", {word}{parts[part][name]}" for name, word in (("kernel", "Linux "), ("processor", "")) if parts[part].get(name, here[name]) != here[name])
+        other = "".join(f", {word}{parts[part][name]}" for name, word in (("kernel", "Linux "), ("processor", ""))
+                        if parts[part].get(name, here[name]) != here[name])
         shown = [f"![{picture[0]}]({picture[1]}.svg)", ""] if picture else []
-        return [f"## {title}", "", f"`{results['command']} --only {part}`, {parts[part]['date']}, commit {parts[part]['commit']}{other}.", "", *shown, *lines]
+        return [f"## {title}", "", f"`{results['command']} --only {part}`, {parts[part]['date']}, commit {parts[part]['commit']}{other}.", "", *shown,
+                *lines]
 
     lines = ["# Performance: all tables", "",
              "What was measured, with what, and how much do runs differ? This is one run of `scripts/bench.sh`, written by `bench/report.py` from [performance.json](performance.json).",
@@ -459,7 +485,8 @@ def record(results):
              *section("Standing still", "stops", stops(rows["stops"])),
              *section("A site that nobody traces", "disabled", [
                  "A loop with ten sites and a little work between them, less the same loop without sites, for one site: the median. `nop1_nop10` is fastsdt.h's default on",
-                 "x86-64; a bound is a power of two whose multiples the site's nop10 does not cross (6 where none is named).", "", *disabled(rows["disabled"])]),
+                 "x86-64; a bound is a power of two whose multiples the site's nop10 does not cross (6 where none is named).", "",
+                 *disabled(rows["disabled"])]),
              *section("A program whose probes nobody traces", "runtimes", runtimes(rows["runtimes"])),
              *section("Attaching", "attach", [
                  "Seconds to attach probes to sites of one process and to detach them, by the kernel's interfaces (`bench_attach`): the median, and the spread.", "",
@@ -500,7 +527,8 @@ def main():
     for name in overview:
         ratio = {r["header"]: f"{ratio:.1f}" for r, ratio in compile_ratios(results["parts"]["build"]["rows"]) if r["compiler"] == "gcc"}
         with open(name) as text:
-            write(name, re.sub(r"(?m)^(\| CPU time to compile .*?) \| [\d.]+ \| 1 \| [\d.]+ \|$", rf"\1 | {ratio['systemtap']} | 1 | {ratio['FASTSDT']} |", text.read()))
+            write(name, re.sub(r"(?m)^(\| CPU time to compile .*?) \| [\d.]+ \| 1 \| [\d.]+ \|$",
+                               rf"\1 | {ratio['systemtap']} | 1 | {ratio['FASTSDT']} |", text.read()))
 
 
 if __name__ == "__main__":

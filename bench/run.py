@@ -108,7 +108,8 @@ class Bench:
     def instructions(self, command, **options):
         """Instructions that a command executes, by valgrind --tool=callgrind."""
         options.setdefault("input", "")
-        done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *command], capture_output=True, text=True, errors="replace",
+        done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *command], capture_output=True, text=True,
+                              errors="replace",
                               **options)
         found = re.search(r"Collected : (\d+)", done.stderr)
         if done.returncode or not found:
@@ -213,7 +214,8 @@ def main():
         except Unavailable as why:
             bench.skip(part.TITLE, str(why))
         else:
-            results["parts"][name] = {**{name: results["machine"][name] for name in OF_A_PART}, "date": datetime.date.today().isoformat(), "commit": commit, "seconds": round(time.monotonic() - started), "rows": rows}
+            results["parts"][name] = {**{name: results["machine"][name] for name in OF_A_PART}, "date": datetime.date.today().isoformat(),
+                                      "commit": commit, "seconds": round(time.monotonic() - started), "rows": rows}
         save()
 
 

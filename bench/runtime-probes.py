@@ -16,7 +16,8 @@ build = os.path.abspath(sys.argv[1])
 top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 program = os.path.join(build, "runtime_probes")
 ours = os.path.join(build, "lib", "stapsdt")
-subprocess.run(["cc", "-O2", f"-I{top}/include", f"{top}/bench/runtime_probes.c", "-o", program, f"-L{build}/lib", f"-L{ours}", "-lfastsdt-probes", "-lstapsdt",
+subprocess.run(["cc", "-O2", f"-I{top}/include", f"{top}/bench/runtime_probes.c", "-o", program, f"-L{build}/lib", f"-L{ours}", "-lfastsdt-probes",
+                "-lstapsdt",
                 f"-Wl,-rpath,{build}/lib"], check=True)
 SCRIPT = 'interval:ms:10 { printf("armed\\n"); } usdt:*:shop:order { @n = count(); }'
 tracers = {"untraced": None, "fastsdt-trace": [os.path.join(build, "bin", "fastsdt-trace"), "--engine", "user"]}
@@ -63,4 +64,5 @@ for tracer, command in tracers.items():
         if tracer == "fastsdt-trace" and "theirs" in name:
             times = 100_000
         nanoseconds, note = cost(library, arguments, command, times)
-        print(f"{tracer:14} {name:24} " + (f"{nanoseconds:9.1f} ns{note}" if nanoseconds is not None else f"cannot: {note.strip().splitlines()[-1]}"), flush=True)
+        print(f"{tracer:14} {name:24} " + (f"{nanoseconds:9.1f} ns{note}" if nanoseconds is not None else f"cannot: {note.strip().splitlines()[-1]}"),
+              flush=True)

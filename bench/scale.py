@@ -58,7 +58,8 @@ def elf(sections, segments, machine=62, kind=2, big=False):
             out.extend(bytes(-len(out) % 8))
             offset, length = len(out), len(content)
             out += content
-        rows.append(struct.pack(e + "IIQQQQIIQQ", offsets[name], typ, flags, address, offset, length, link, info, align[0] if align else 1 if size == 0 else 8, size))
+        rows.append(struct.pack(e + "IIQQQQIIQQ", offsets[name], typ, flags, address, offset, length, link, info,
+                                align[0] if align else 1 if size == 0 else 8, size))
     out.extend(bytes(-len(out) % 8))
     many = len(rows) >= 0xFF00
     if many:
@@ -92,7 +93,8 @@ def one_name(n):
 
 
 def one_pc(n):  # n notes and n records at one address, none of which fits
-    return program([probe(TEXT + 3, b"n%d" % i, base=BASE + 0xF00 - 16 * i) for i in range(n)], [site(TEXT + 3, i, i % 251, i % 7) for i in range(n)], 4096)
+    return program([probe(TEXT + 3, b"n%d" % i, base=BASE + 0xF00 - 16 * i) for i in range(n)], [site(TEXT + 3, i, i % 251, i % 7) for i in range(n)],
+                   4096)
 
 
 def record_sections(n):  # n records in n executable sections
@@ -190,13 +192,17 @@ def lines(n, compressed=True):  # a line table of n rows for one unit: compresse
     die = bytes([1]) + struct.pack("<IQQ", 0, TEXT, 0x10000)
     info = struct.pack("<IHIB", 7 + len(die), 4, 0, 8) + die
     packed = struct.pack("<IIQQ", 1, 0, len(table), 1) + zlib.compress(table, 9) if compressed else table
-    more = [(".debug_info", 1, 0, 0, info, 0, 0, 0), (".debug_abbrev", 1, 0, 0, abbrev, 0, 0, 0), (".debug_line", 1, 0x800 if compressed else 0, 0, packed, 0, 0, 0)]
+    more = [(".debug_info", 1, 0, 0, info, 0, 0, 0), (".debug_abbrev", 1, 0, 0, abbrev, 0, 0, 0),
+            (".debug_line", 1, 0x800 if compressed else 0, 0, packed, 0, 0, 0)]
     return program([probe(TEXT, b"n", base=BASE + 0xF00)], [site(TEXT)], 4096, more=more)
 
 
-KINDS = {"names": names, "one-name": one_name, "one-pc": one_pc, "record-sections": record_sections, "note-sections": note_sections, "shared-notes": shared_notes,
-         "names-that-never-fit": names_that_never_fit, "one-names-note": one_names_note, "aliases": aliases, "long-places": long_places, "alignments": alignments,
-         "semaphores": semaphores, "archive": archive, "thin": lambda n: archive(n, True), "relocations": relocations, "lines": lines, "plain-lines": lambda n: lines(n, False)}
+KINDS = {"names": names, "one-name": one_name, "one-pc": one_pc, "record-sections": record_sections, "note-sections": note_sections,
+         "shared-notes": shared_notes,
+         "names-that-never-fit": names_that_never_fit, "one-names-note": one_names_note, "aliases": aliases, "long-places": long_places,
+         "alignments": alignments,
+         "semaphores": semaphores, "archive": archive, "thin": lambda n: archive(n, True), "relocations": relocations, "lines": lines,
+         "plain-lines": lambda n: lines(n, False)}
 
 # The process under --pid: maps one page of this program COUNT times, each a mapping of its own.
 MAPPER = """

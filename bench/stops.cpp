@@ -2,8 +2,8 @@
 //
 // How long a process stands still while it is attached to: bench_stops THREADS... [--runs N] [--asleep]
 // The process has that many threads, asleep but for one, which reads the clock all the time. Each run opens the process, arms a site for
-// a count, disarms it and closes. For the threads asleep and, without --asleep, for as many that compute: the longest time between two readings in a run,
-// how long the run took, and how many runs were refused, since threads got no processor in time.
+// a count, disarms it and closes. For the threads asleep and, without --asleep, for as many that compute: the longest time between two readings in
+// a run, how long the run took, and how many runs were refused, since threads got no processor in time.
 #include "base/unusable.h"
 #include "process/outside.h"
 #include "script/parse.h"

@@ -20,7 +20,8 @@ class Target:
 
     def __init__(self, file, threads, loop, *, command=(), arguments=(), environment=None):
         self.file, self.threads, self.loop, self.passes = file, threads, loop, 0
-        self.process = subprocess.Popen([*command, file, str(threads), *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        self.process = subprocess.Popen([*command, file, str(threads), *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE,
                                         text=True, bufsize=1, env={**os.environ, **(environment or {})}, cwd=os.path.dirname(file))
         for line in self.process.stdout:
             if line == "ready\n":  # uftrace and XRay may say something before
@@ -118,7 +119,8 @@ KERNEL = "fastsdt-trace --engine kernel"
 
 def runner(bench, tool):
     """The words that run a script, with its maps as JSON."""
-    return {"fastsdt-trace": [bench.bin("fastsdt-trace"), "--engine", "user", "--json"], KERNEL: [bench.bin("fastsdt-trace"), "--engine", "kernel", "--json"],
+    return {"fastsdt-trace": [bench.bin("fastsdt-trace"), "--engine", "user", "--json"],
+            KERNEL: [bench.bin("fastsdt-trace"), "--engine", "kernel", "--json"],
             "bpftrace": ["bpftrace", "-f", "json"]}[tool]
 
 
@@ -129,7 +131,8 @@ class Script(Way):
 
     def start(self, bench, file, threads):
         super().start(bench, file, threads)
-        self.tracer = started([*runner(bench, self.tool), "-p", str(self.target.process.pid), "-e", ARMED + self.script.replace("FILE", file)], "armed")
+        self.tracer = started([*runner(bench, self.tool), "-p", str(self.target.process.pid), "-e", ARMED + self.script.replace("FILE", file)],
+                              "armed")
 
     def finish(self, bench):
         said = stopped(self.tracer)
@@ -163,9 +166,11 @@ class Prints(Script):
         Way.start(self, bench, file, threads)
         self.most //= threads
         self.printed = f"{file}.{self.tool}"
-        command = [bench.bin("fastsdt-trace"), "--engine", "user", "--buffer", buffer_of(threads), *self.options] if self.tool == "fastsdt-trace" else ["bpftrace"]
+        command = [bench.bin("fastsdt-trace"), "--engine", "user", "--buffer", buffer_of(threads),
+                   *self.options] if self.tool == "fastsdt-trace" else ["bpftrace"]
         with open(self.printed, "w") as out:
-            self.tracer = subprocess.Popen([*command, "-p", str(self.target.process.pid), "-e", ARMED + self.script.replace("FILE", file)], stdout=out,
+            self.tracer = subprocess.Popen([*command, "-p", str(self.target.process.pid), "-e", ARMED + self.script.replace("FILE", file)],
+                                           stdout=out,
                                            stderr=subprocess.PIPE, text=True, env={**os.environ, "BPFTRACE_PERF_RB_PAGES": "4096"})
         wait_for("armed", self.printed, self.tracer)
 
@@ -194,7 +199,8 @@ class Records(Way):
         self.folder, self.said = f"{file}.trace", f"{file}.said"
         shutil.rmtree(self.folder, ignore_errors=True)
         with open(self.said, "w") as out:
-            self.tracer = subprocess.Popen([bench.bin("fastsdt-trace"), "record", "-o", self.folder, "--buffer", self.buffer or buffer_of(threads), "-p", str(self.target.process.pid),
+            self.tracer = subprocess.Popen([bench.bin("fastsdt-trace"), "record", "-o", self.folder, "--buffer", self.buffer or buffer_of(threads),
+                                            "-p", str(self.target.process.pid),
                                             "-e", ARMED + self.script.replace("FILE", file)], stdout=out, stderr=subprocess.PIPE, text=True)
         wait_for("armed", self.said, self.tracer)
 
@@ -226,7 +232,8 @@ class Detached(Script):
         self.target.time(1000)
         self.expect(total(stopped(self.tracer)), self.target.passes)
         self.changed = 0
-        with open(f"/proc/{self.target.process.pid}/maps") as maps, open(f"/proc/{self.target.process.pid}/mem", "rb") as memory, open(file, "rb") as own:
+        with open(f"/proc/{self.target.process.pid}/maps") as maps, open(f"/proc/{self.target.process.pid}/mem", "rb") as memory, open(file,
+            "rb") as own:
             for line in maps:
                 words = line.split()
                 if words[-1] != file or "x" not in words[1]:
@@ -259,7 +266,8 @@ class Perf(Way):
         self.event = f"hit_{threads}"
         self.events(f"p:{self.GROUP}/{self.event} {file}:{place['file_offset']:#x}")
         (take, order), (answer, give) = os.pipe(), os.pipe()
-        self.tracer = subprocess.Popen(["perf", "stat", "-x,", "-e", f"{self.GROUP}:{self.event}", "-p", str(self.target.process.pid), "--control", f"fd:{take},{give}"],
+        self.tracer = subprocess.Popen(["perf", "stat", "-x,", "-e", f"{self.GROUP}:{self.event}", "-p", str(self.target.process.pid), "--control",
+                                        f"fd:{take},{give}"],
                                        pass_fds=(take, give), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
         os.close(take)
         os.close(give)
@@ -309,7 +317,8 @@ class Lttng(Way):
         try:
             super().finish(bench)
             bench.run(["lttng", "snapshot", "record", "--session", self.session])
-            written = sum(os.path.getsize(os.path.join(where, name)) for where, _, names in os.walk(f"{self.folder}/{self.session}") for name in names if "channel" in name)
+            written = sum(os.path.getsize(os.path.join(where, name)) for where, _, names in os.walk(f"{self.folder}/{self.session}")
+                          for name in names if "channel" in name)
             if written < 1 << 20:  # with every turn recorded it is at least 1.7 MB, with none 4 KiB for each processor
                 raise Unavailable(f"LTTng-UST wrote {written} bytes")
             bench.run(["lttng", "destroy", self.session])
@@ -341,14 +350,16 @@ class Xray(Way):
     variant = "xray"
 
     def __init__(self, mode):
-        super().__init__("XRay", {"handler": "entries and exits, a handler that counts", "fdr": "entries and exits, into FDR's buffers"}[mode], "call")
+        super().__init__("XRay", {"handler": "entries and exits, a handler that counts", "fdr": "entries and exits, into FDR's buffers"}[mode],
+                         "call")
         self.mode = mode
 
     def start(self, bench, file, threads):
         fdr = " xray_mode=xray-fdr" if self.mode == "fdr" else ""
         self.folder = bench.folder(f"trace-xray/{self.mode}-{threads}")
         self.target = Target(file, threads, self.loop, arguments=["handler"] if self.mode == "handler" else [], environment={
-            "XRAY_OPTIONS": f"patch_premain=true verbosity=1 xray_logfile_base={self.folder}/log.{fdr}", "XRAY_FDR_OPTIONS": "func_duration_threshold_us=0"})
+            "XRAY_OPTIONS": f"patch_premain=true verbosity=1 xray_logfile_base={self.folder}/log.{fdr}",
+            "XRAY_FDR_OPTIONS": "func_duration_threshold_us=0"})
 
     def finish(self, bench):
         super().finish(bench)

@@ -9,7 +9,8 @@ pages = [file for file in files if file.endswith(".html") and file not in ("404.
 pictures = [file for file in files if file.startswith("docs/recorded/") and file.endswith(".svg")]
 WIDTHS = [1280, 390]  # a desktop, a telephone
 # A word of a question, and the page that has to be among the first ten that the search shows; words inside names.
-QUESTIONS = {"ptrace_scope": "docs/ptrace-scope/", "container": "docs/containers/", "Prometheus": "docs/fleet/", "build id": "docs/build-id/", "unread": "docs/seccomp/",
+QUESTIONS = {"ptrace_scope": "docs/ptrace-scope/", "container": "docs/containers/", "Prometheus": "docs/fleet/", "build id": "docs/build-id/",
+             "unread": "docs/seccomp/",
              "paranoid": "docs/", "yama": "docs/", "uprobe": "docs/"}
 CHECK = """<!DOCTYPE html><body><script>
 const pages = %s, pictures = %s, widths = %s, questions = %s, found = [];
@@ -129,14 +130,16 @@ threading.Thread(target=server.serve_forever, daemon=True).start()
 at = f"http://127.0.0.1:{server.server_address[1]}/"
 browser = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
 with tempfile.TemporaryDirectory() as profile:
-    running = subprocess.Popen([*browser, f"--user-data-dir={profile}", "--window-size=1400,1000", "--remote-debugging-port=0", at + "check"], stderr=subprocess.DEVNULL)
+    running = subprocess.Popen([*browser, f"--user-data-dir={profile}", "--window-size=1400,1000", "--remote-debugging-port=0", at + "check"],
+                               stderr=subprocess.DEVNULL)
     in_time = ended.wait(600)
     running.terminate()
     running.wait()
     if not in_time:
         sys.exit("site_check.py: the browser did not come to the end in ten minutes")
     for width, name in zip(WIDTHS, ("desktop", "telephone")):
-        subprocess.run([*browser, f"--user-data-dir={profile}", f"--window-size={width},900", f"--screenshot={os.path.dirname(folder)}/{name}.png", at],
+        subprocess.run([*browser, f"--user-data-dir={profile}", f"--window-size={width},900", f"--screenshot={os.path.dirname(folder)}/{name}.png",
+                        at],
                        stderr=subprocess.DEVNULL, timeout=120)
 print(f"{len(pages)} pages at {' and '.join(map(str, WIDTHS))}, {len(pictures)} pictures: {len(found)} problems; pictures of the first page: {os.path.dirname(folder)}/desktop.png, telephone.png")
 print("\n".join(found))

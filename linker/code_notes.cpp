@@ -52,9 +52,9 @@ public:
     }
 
 private:
-    // bcc, and bpftrace by it, finds semaphores by a section .probes, and gdb no probe without .stapsdt.base. Go's linker makes neither. A header over data
-    // that another section has would make strip move it, so that section is divided: what is in front, the word in front of the first semaphore, which is
-    // its mark, the semaphores, what is behind.
+    // bcc, and bpftrace by it, finds semaphores by a section .probes, and gdb no probe without .stapsdt.base. Go's linker makes neither. A header
+    // over data that another section has would make strip move it, so that section is divided: what is in front, the word in front of the first
+    // semaphore, which is its mark, the semaphores, what is behind.
     void divide(const std::vector<CodeRecord>& records)
     {
         const auto by_semaphore = [](const CodeRecord& a, const CodeRecord& b) {

@@ -94,8 +94,8 @@ std::optional<std::string> output_of(char** arguments)
     return {};
 }
 
-// An executable or a library in whose code a record stands: fastsdt-gen itself has what one begins with in its data. Other systems' files and archives
-// are not for this program, and a file without records stays as the linker has made it.
+// An executable or a library in whose code a record stands: fastsdt-gen itself has what one begins with in its data. Other systems' files and
+// archives are not for this program, and a file without records stays as the linker has made it.
 bool has_records(const std::string& path)
 {
     const MappedFile file(path);

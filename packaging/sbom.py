@@ -82,7 +82,8 @@ def main() -> None:
         sums.append(hashlib.sha1(data).hexdigest())
         identity = "SPDXRef-File-" + re.sub(r"[^\w.]", "-", path.name).replace("_", "-")
         files.append(File(name=f"./{path.name}", spdx_id=identity, license_concluded=SpdxNoAssertion(), copyright_text=SpdxNoAssertion(),
-                          checksums=[Checksum(ChecksumAlgorithm.SHA1, sums[-1]), Checksum(ChecksumAlgorithm.SHA256, hashlib.sha256(data).hexdigest())]))
+                          checksums=[Checksum(ChecksumAlgorithm.SHA1, sums[-1]),
+                                     Checksum(ChecksumAlgorithm.SHA256, hashlib.sha256(data).hexdigest())]))
         relations.append(Relationship("SPDXRef-fastsdt", RelationshipType.CONTAINS, identity))
         build = folder / "source/build/static" / path.name.rpartition("-")[2]
         if path.name.startswith(f"fastsdt-{version}-") and (build / "build.ninja").exists():

@@ -126,7 +126,8 @@ build() {
             -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O2 -DNDEBUG" \
             -DCMAKE_CXX_FLAGS="-ffile-prefix-map=$tree=. -fstack-protector-strong -D_FORTIFY_SOURCE=2" \
             -DCMAKE_EXE_LINKER_FLAGS=-Wl,-z,relro,-z,now -DFASTSDT_STATIC_LIBRARIES="$folder/libraries" \
-            -DFASTSDT_TOOLS=ON -DFASTSDT_SERVE=ON -DFASTSDT_OTLP=ON -DFASTSDT_PROBES=OFF -DFASTSDT_PLUGINS=OFF -DFASTSDT_MAN=OFF -DFASTSDT_TESTS=OFF -DFASTSDT_BENCHMARKS=OFF \
+            -DFASTSDT_TOOLS=ON -DFASTSDT_SERVE=ON -DFASTSDT_OTLP=ON -DFASTSDT_PROBES=OFF -DFASTSDT_PLUGINS=OFF -DFASTSDT_MAN=OFF -DFASTSDT_TESTS=OFF \
+            -DFASTSDT_BENCHMARKS=OFF \
             -DFASTSDT_EXAMPLES=OFF &&
             cmake --build "$folder" -j "$(nproc)" --target fastsdt-static
     } >"$folder/log" 2>&1 || fail "$arch: $(grep -m 1 -E 'error|missing' "$folder/log" || tail -n 1 "$folder/log"); all of it: $folder/log"

@@ -26,7 +26,8 @@ def libraries() -> str:
     build = os.environ.get("FASTSDT_BUILD") or os.path.join(TOP, "build", "python")
     if "FASTSDT_BUILD" not in os.environ:
         parts = [f"-DFASTSDT_{part}=OFF" for part in ("PLUGINS", "MAN", "TESTS", "BENCHMARKS", "EXAMPLES")]
-        subprocess.run(["cmake", "-S", TOP, "-B", build, "-DCMAKE_BUILD_TYPE=Release", "-DFASTSDT_TOOLS=ON", "-DFASTSDT_PROBES=ON", *parts], check=True)
+        subprocess.run(["cmake", "-S", TOP, "-B", build, "-DCMAKE_BUILD_TYPE=Release", "-DFASTSDT_TOOLS=ON", "-DFASTSDT_PROBES=ON", *parts],
+                       check=True)
     subprocess.run(["cmake", "--build", build, "--parallel", str(os.cpu_count()), "--target", *LIBRARIES.values(), "fastsdt_page"], check=True)
     return build
 
@@ -36,7 +37,8 @@ class Build(build_py):
         super().run()
         folder = libraries()
         for soname in LIBRARIES:
-            subprocess.run(["strip", "--strip-unneeded", "-o", os.path.join(self.build_lib, "fastsdt", soname), os.path.join(folder, "lib", soname)], check=True)
+            subprocess.run(["strip", "--strip-unneeded", "-o", os.path.join(self.build_lib, "fastsdt", soname), os.path.join(folder, "lib", soname)],
+                           check=True)
         shutil.copy(os.path.join(folder, PAGE), os.path.join(self.build_lib, "fastsdt"))
 
 

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Measures what fastsdt costs and gains, and writes build/bench/results.json, performance.md and recorded/*.svg (with --quick in
 # build/bench/quick): `bench.sh [--quick] [--only PART,...]`. Parts: hits, trace, kernel, events, stops, programs, disabled, runtimes, attach,
-# build, tools, fleet; --only measures these anew and keeps the others that results.json has of this machine. All takes an hour and a half on an idle machine with
-# two processors, --quick less than five minutes (and what building takes). As root on a kernel with uprobes; without that the parts
-# that attach probes are left out, and it says so. Installs the packages it needs. `bench.sh --record` makes docs/performance.md and docs/recorded/performance.md from
-# build/bench/results.json (kept as docs/recorded/performance.json), the pictures, overview.md's figures and a picture of the demo; `bench.sh --redraw`
-# makes them anew from performance.json.
+# build, tools, fleet; --only measures these anew and keeps the others that results.json has of this machine. All takes an hour and a half on an
+# idle machine with two processors, --quick less than five minutes (and what building takes). As root on a kernel with uprobes; without that the
+# parts that attach probes are left out, and it says so. Installs the packages it needs. `bench.sh --record` makes docs/performance.md and
+# docs/recorded/performance.md from build/bench/results.json (kept as docs/recorded/performance.json), the pictures, overview.md's figures and a
+# picture of the demo; `bench.sh --redraw` makes them anew from performance.json.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 usage() { sed -n '3,9s/^# //p' "$0"; }

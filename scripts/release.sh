@@ -50,7 +50,8 @@ at() { git show "$commit:$1"; } # a file of the release: what stands in this fol
 # Everything that is told a version says the same one. CMake, the wheel, Debian's and RPM's packages take it from fastsdt.h.
 [ "$(at include/fastsdt.h | version_in)" = "$version" ] || fail "include/fastsdt.h of that commit has another version than here, $version"
 for crate in rust rust/trace; do
-    at $crate/Cargo.toml | grep -x "version = \"$version\"" >/dev/null || fail "$crate/Cargo.toml has another version than include/fastsdt.h, $version"
+    at $crate/Cargo.toml | grep -x "version = \"$version\"" >/dev/null ||
+        fail "$crate/Cargo.toml has another version than include/fastsdt.h, $version"
 done
 at CHANGELOG.md | grep -x "## $version" >/dev/null || fail "CHANGELOG.md has no \"## $version\""
 unset CFLAGS CXXFLAGS CPPFLAGS LDFLAGS FASTSDT_BUILD

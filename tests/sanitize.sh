@@ -60,8 +60,8 @@ if [ $which != address ]; then
 fi
 if [ $which != thread ]; then
     export FASTSDT_API_COMPILER="$compiler -fsanitize=address,undefined" # for the program of api.sh
-    # Locals stay on the stack, where tests look for them. Three tests are left out. In one the handler becomes slower than the timer that calls it. Two
-    # step through stubs for two minutes, and stubs are not instrumented.
+    # Locals stay on the stack, where tests look for them. Three tests are left out. In one the handler becomes slower than the timer that calls it.
+    # Two step through stubs for two minutes, and stubs are not instrumented.
     export ASAN_OPTIONS=detect_stack_use_after_return=0
     export GTEST_FILTER=-Stub.SignalHandlersMayHitTheSameSite:Growth.HandlersAtEachInstruction:Growth.OneTextOfTwoThatComeAtOnceStays
     export FASTSDT_ATTACHMENTS=20 FASTSDT_TOGGLES=10000 FASTSDT_CHURN=10 FASTSDT_CLAUSES=300

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// By perf's records PERF_RECORD_MMAP2 and PERF_RECORD_FORK of an event that counts nothing, one ring for each processor: include/uapi/linux/perf_event.h,
-// perf_event_mmap_event() and perf_event_task() in kernel/events/core.c.
+// By perf's records PERF_RECORD_MMAP2 and PERF_RECORD_FORK of an event that counts nothing, one ring for each processor:
+// include/uapi/linux/perf_event.h, perf_event_mmap_event() and perf_event_task() in kernel/events/core.c.
 #include "arrivals.h"
 
 #include "base/clock.h"

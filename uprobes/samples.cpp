@@ -206,8 +206,8 @@ void Samples::look_again()
         look_at(pid, thread);
 }
 
-// Those that are due until then. What is left of a period counts for the thread's next wait: the scheduler's clock and many programs' are in step with
-// ours, and a short wait at each of their ticks would never have a sample, or always.
+// Those that are due until then. What is left of a period counts for the thread's next wait: the scheduler's clock and many programs' are in step
+// with ours, and a short wait at each of their ticks would never have a sample, or always.
 void Samples::add_waiting(pid_t thread, uint64_t until, std::vector<Sample>& to)
 {
     const auto found = waits_.find(thread);

@@ -145,7 +145,8 @@ elfutils)
     compare "$build/src/readelf" || status=1
     ;;
 gcc)
-    [ -e Makefile ] || logged "$source/configure" --disable-bootstrap --enable-languages=c --disable-multilib --disable-libsanitizer --disable-libgomp \
+    [ -e Makefile ] || logged "$source/configure" --disable-bootstrap --enable-languages=c --disable-multilib --disable-libsanitizer \
+        --disable-libgomp \
         --disable-libquadmath --disable-libssp --disable-libvtv --disable-libatomic --disable-libitm --disable-nls --disable-lto \
         --without-isl --without-zstd --enable-checking=yes \
         CFLAGS="-O1 -g0" CXXFLAGS="-O1 -g0" MAKEINFO=true

@@ -43,7 +43,8 @@ def printed(path):
 
 def place(note):
     # readelf does not tell x86's nop from others.
-    return dict(layout="nop" if note["layout"] == "nop1" else note["layout"], length=note["patch_length"], offset=note["patch_offset"], bound=note["bound"] or 0)
+    return dict(layout="nop" if note["layout"] == "nop1" else note["layout"], length=note["patch_length"], offset=note["patch_offset"],
+                bound=note["bound"] or 0)
 
 
 def judged(path):

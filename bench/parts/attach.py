@@ -8,7 +8,8 @@ LIVE = True
 
 def by_interface(bench, sites):
     bench.say(f"{sites} sites, by interface")
-    return [json.loads(line) for line in bench.run([bench.bin("bench_attach"), "--sites", sites, "--rounds", "3" if bench.quick else "5"]).splitlines()]
+    return [json.loads(line) for line in bench.run([bench.bin("bench_attach"), "--sites", sites, "--rounds",
+                                                    "3" if bench.quick else "5"]).splitlines()]
 
 
 def by_tool(bench, sites):

@@ -54,14 +54,16 @@ def fastprobe(bench):
     rows = []
     for name, command, plugin in bench.compilers():
         bench.say(f"fastprobe for {name}, SQLite")
-        said = bench.run([f"{bench.top}/bench/fastprobe.sh", "-m", "auto", "-m", "nop10", "-n", "5", name.partition("-")[0], "x86-64", plugin, command, command],
+        said = bench.run([f"{bench.top}/bench/fastprobe.sh", "-m", "auto", "-m", "nop10", "-n", "5", name.partition("-")[0], "x86-64", plugin,
+                          command, command],
                          env={**os.environ, "FASTSDT_BUILD": bench.build})
         head, *lines = said.splitlines()
         kernels = re.findall(r"cheap on +(\S+)", head)
         for line in lines:
             mode, entries, missed, *shares, optimized, text, growth, run, compiling, _ = line.replace("%", "").split()
             rows.append({"what": "fastprobe", "compiler": name, "mode": mode, "entries": int(entries), "missed": int(missed),
-                         "cheap": dict(zip(kernels, map(float, shares), strict=True)), "optimized": float(optimized), "text": int(text), "text_growth": float(growth),
+                         "cheap": dict(zip(kernels, map(float, shares), strict=True)), "optimized": float(optimized), "text": int(text),
+                         "text_growth": float(growth),
                          **{k: None if v == "-" else float(v) for k, v in (("run_ratio", run), ("compile_ratio", compiling))}})
     return rows
 
@@ -72,7 +74,8 @@ def dtrace(bench):
     if not os.path.exists(theirs) or b"python" not in open(theirs, "rb").readline():
         raise Unavailable(f"{theirs} is not systemtap's script")
     with open(f"{folder}/many.d", "w") as out:
-        out.write("provider bench {\n" + "".join(f"    probe request__number__{i}(int id, const char *item, struct node **list);\n" for i in range(probes)) + "};\n")
+        out.write("provider bench {\n" + "".join(f"    probe request__number__{i}(int id, const char *item, struct node **list);\n"
+                                                 for i in range(probes)) + "};\n")
     tools = {"systemtap's dtrace": theirs, "fastsdt-dtrace": bench.bin("fastsdt-dtrace")}
     took = {tool: [] for tool in tools}
     for _ in range(3 if bench.quick else 9):

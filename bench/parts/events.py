@@ -40,7 +40,8 @@ def kept_up(bench, built, loop, buffer):
     way.target.end()
     way.expect(events + lost, 2 * turns)
     os.unlink(file)
-    return [{"what": "kept up", "loop": loop, "buffer": buffer, "threads": 2, "events": events, "lost": lost, "seconds": round(seconds, 3), "bytes": size}]
+    return [{"what": "kept up", "loop": loop, "buffer": buffer, "threads": 2, "events": events, "lost": lost, "seconds": round(seconds, 3),
+             "bytes": size}]
 
 
 def measure(bench):

@@ -89,12 +89,14 @@ def attach(bench, program, count):
     """From the tool's start until all sites are armed; its memory then."""
     targets = started(program, count)
     begin = time.monotonic()
-    tool = subprocess.Popen([bench.bin("fastsdt-trace"), "--engine", "user", "--exe", program, "-e", 'interval:ms:1 { printf("armed\\n"); } ' + SCRIPT],
+    tool = subprocess.Popen([bench.bin("fastsdt-trace"), "--engine", "user", "--exe", program, "-e",
+                             'interval:ms:1 { printf("armed\\n"); } ' + SCRIPT],
                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     for line in tool.stdout:
         if line == "armed\n":
             break
-    row = {"what": "attach", "processes": count, "seconds": round(time.monotonic() - begin, 2), "processor_s": round(processor(tool.pid), 2), **memory(tool.pid)}
+    row = {"what": "attach", "processes": count, "seconds": round(time.monotonic() - begin, 2), "processor_s": round(processor(tool.pid), 2),
+           **memory(tool.pid)}
     begin = time.monotonic()
     tool.terminate()
     armed = re.search(r"^sites (\d+) of \d+ armed", tool.stdout.read(), re.M)

@@ -33,9 +33,11 @@ def attached(bench, tool, sites):
     for _ in range(3 if bench.quick else 7):
         target = Target(file, 1, "site")
         begin = time.monotonic()
-        words = {KERNEL: [bench.bin("fastsdt-trace"), "--engine", "kernel"], "fastsdt-trace": [bench.bin("fastsdt-trace"), "--engine", "user"], "bpftrace": ["bpftrace"]}[tool]
+        words = {KERNEL: [bench.bin("fastsdt-trace"), "--engine", "kernel"], "fastsdt-trace": [bench.bin("fastsdt-trace"), "--engine", "user"],
+                 "bpftrace": ["bpftrace"]}[tool]
         # bpftrace arms before the first interval.
-        tracer = started([*words, "-p", str(target.process.pid), "-e", f'interval:ms:10 {{ printf("armed\\n"); }} usdt:{file}:bench:* {{ @ = count(); }}'], "armed")
+        tracer = started([*words, "-p", str(target.process.pid), "-e",
+                          f'interval:ms:10 {{ printf("armed\\n"); }} usdt:{file}:bench:* {{ @ = count(); }}'], "armed")
         took.append(round(time.monotonic() - begin, 3))
         begin = time.monotonic()
         stopped(tracer)

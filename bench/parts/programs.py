@@ -47,7 +47,8 @@ class Redis:
 
     def measure(self, bench, probed):
         requests = 50000 if bench.quick else 100000 if probed else 1000000
-        said = bench.run([f"{self.folder}/src/redis-benchmark", "-s", self.socket, "-c", "50", "-P", "16", "-n", str(requests), "-t", "set,get", "--csv"])
+        said = bench.run([f"{self.folder}/src/redis-benchmark", "-s", self.socket, "-c", "50", "-P", "16", "-n", str(requests), "-t", "set,get",
+                          "--csv"])
         rows = {row["test"]: row for row in csv.DictReader(said.splitlines())}
         return {test: {"value": float(rows[test]["rps"]), "p99_ms": float(rows[test]["p99_latency_ms"])} for test in ("SET", "GET")}
 
@@ -65,7 +66,8 @@ class Sqlite:
     def build(self, bench, folder, command, flags):
         source = bench.source("sqlite3")
         if not os.path.exists(f"{folder}/speedtest1"):
-            bench.run([command, "-O2", "-w", *flags, "-DSQLITE_THREADSAFE=0", f"-I{source}/bld", f"{source}/test/speedtest1.c", f"{source}/bld/sqlite3.c", "-o",
+            bench.run([command, "-O2", "-w", *flags, "-DSQLITE_THREADSAFE=0", f"-I{source}/bld", f"{source}/test/speedtest1.c",
+                       f"{source}/bld/sqlite3.c", "-o",
                        f"{folder}/speedtest1", "-lm", "-ldl"])
 
     # It is started for each measurement and waits for the probe at a FIFO.
@@ -99,7 +101,8 @@ class Postgresql:
         if os.path.exists(f"{folder}/data/PG_VERSION"):
             return
         source, make = bench.source("postgresql-15"), ["make", f"-j{os.cpu_count()}", "-C"]
-        bench.run([f"{source}/configure", "-q", "--without-readline", "--without-zlib", "--without-icu", f"--prefix={folder}/installed", f"CC={command}",
+        bench.run([f"{source}/configure", "-q", "--without-readline", "--without-zlib", "--without-icu", f"--prefix={folder}/installed",
+                   f"CC={command}",
                    f"CFLAGS=-O2 {' '.join(flags)}", *self.options], cwd=folder)
         bench.run([*make, "src/backend", "generated-headers"], cwd=folder)
         for part in ["src/backend", *self.SERVER, "src/fe_utils", "src/bin/pgbench"]:
@@ -109,7 +112,8 @@ class Postgresql:
         shutil.rmtree(f"{folder}/data", ignore_errors=True)
         os.mkdir(f"{folder}/data")
         shutil.chown(f"{folder}/data", self.USER)
-        bench.run([f"{folder}/installed/bin/initdb", "-D", f"{folder}/data", "--no-locale", "-A", "trust", "-N"], user=self.USER, cwd=f"{folder}/data")
+        bench.run([f"{folder}/installed/bin/initdb", "-D", f"{folder}/data", "--no-locale", "-A", "trust", "-N"], user=self.USER,
+                  cwd=f"{folder}/data")
         self.start(folder)
         try:
             self.pgbench(bench, "-i", "-q", "-s", "10")
@@ -187,7 +191,8 @@ def compare(bench, program, name, plugin, builds):
                     row["values"].append(value["value"])
                     row["p99_ms"] += [value["p99_ms"]] if "p99_ms" in value else []
                     row["hits"] = hits
-    return [{"program": program.name, "test": test, "unit": program.unit, "better": program.better, "symbol": program.symbol, "compiler": name, "build": build,
+    return [{"program": program.name, "test": test, "unit": program.unit, "better": program.better, "symbol": program.symbol, "compiler": name,
+             "build": build,
              "probe_at": probe_at, **{k: v for k, v in row.items() if v}} for (build, probe_at, test), row in values.items()]
 
 

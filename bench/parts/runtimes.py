@@ -14,8 +14,10 @@ def tcl(bench):
     """Instructions of a run, since those do not depend on what else the machine does."""
     bench.say("Tcl")
     names = {"no probes": "no probes", "systemtap's sys/sdt.h": "systemtap's sys/sdt.h", "default (nr, bound 6)": "fastsdt"}
-    rows = bench.script("tcl.sh", "^gcc (no probes$|systemtap's sys|default [(])", header=["build", "text", "instructions"], env={"FASTSDT_BUILD": bench.build})
-    return [{"program": "Tcl", "compiler": "gcc", "header": names[row["build"].removeprefix("gcc").strip()], "text": int(row["text"]), "instructions": int(row["instructions"])}
+    rows = bench.script("tcl.sh", "^gcc (no probes$|systemtap's sys|default [(])", header=["build", "text", "instructions"],
+                        env={"FASTSDT_BUILD": bench.build})
+    return [{"program": "Tcl", "compiler": "gcc", "header": names[row["build"].removeprefix("gcc").strip()], "text": int(row["text"]),
+             "instructions": int(row["instructions"])}
             for row in rows]
 
 

@@ -18,5 +18,6 @@ def measure(bench):
             lines += bench.run([bench.bin("bench_stops"), str(threads), "--runs", "3"]).splitlines()[2:]
         for line in lines:
             number, kind, *values = line.split()
-            rows.append({"threads": int(number), "kind": kind, "runs": runs, "kernel": platform.release(), **dict(zip(COLUMNS, map(float, values), strict=True))})
+            rows.append({"threads": int(number), "kind": kind, "runs": runs, "kernel": platform.release(),
+                         **dict(zip(COLUMNS, map(float, values), strict=True))})
     return rows

@@ -38,14 +38,16 @@ def program(bench, count):
 
 
 def largest_library():
-    files = [os.path.join(d, f) for d in ("/usr/lib/x86_64-linux-gnu", "/usr/lib/llvm-19/lib") if os.path.isdir(d) for f in os.listdir(d) if ".so" in f]
+    files = [os.path.join(d, f) for d in ("/usr/lib/x86_64-linux-gnu", "/usr/lib/llvm-19/lib") if os.path.isdir(d) for f in os.listdir(d)
+             if ".so" in f]
     return max((f for f in files if os.path.isfile(f)), key=os.path.getsize)
 
 
 def index(bench):
     """What fastsdt-index makes of a file with many function entries, and how long finding one of them takes."""
     entries = 100000
-    said, found = bench.run([f"{bench.top}/bench/index.sh", str(entries), "--benchmark_format=json"], env={**os.environ, "FASTSDT_BUILD": bench.build}).split("{", 1)
+    said, found = bench.run([f"{bench.top}/bench/index.sh", str(entries), "--benchmark_format=json"],
+                            env={**os.environ, "FASTSDT_BUILD": bench.build}).split("{", 1)
     before, after = (int(re.search(rf"^file {when}: +(\d+)", said, re.M)[1]) for when in ("before", "after"))
     return {"what": "index", "entries": entries, "before": before, "after": after,
             "lookup_ns": {row["name"]: round(row["cpu_time"], 1) for row in json.loads("{" + found)["benchmarks"]}}

@@ -30,7 +30,8 @@ def build(bench):
     clang = next(bench.compilers(("clang",)), None)
     if not gcc:
         raise Unavailable("fastprobe was not built for GCC")
-    commands = {"fastsdt": [gcc[0], f"-fplugin={gcc[2]}", *FASTPROBE], "lttng": [gcc[0], "-DWITH_LTTNG", f"-I{bench.top}/bench"], "uftrace": [gcc[0], "-pg"],
+    commands = {"fastsdt": [gcc[0], f"-fplugin={gcc[2]}", *FASTPROBE], "lttng": [gcc[0], "-DWITH_LTTNG", f"-I{bench.top}/bench"],
+                "uftrace": [gcc[0], "-pg"],
                 "xray": [clang[0] if clang else "clang", "-DWITH_XRAY", "-fxray-instrument"]}
     needs = {"uftrace": "uftrace", "lttng": "lttng-sessiond"}
     built = {}
@@ -153,7 +154,8 @@ def redis(bench):
                 program.stop()
             for test, value in measured.items():
                 values.setdefault((test, tool), []).append(value["value"])
-    return [{"what": "program", "program": program.name, "test": test, "unit": program.unit, "symbol": program.symbol, "compiler": name, "tool": tool, "values": v,
+    return [{"what": "program", "program": program.name, "test": test, "unit": program.unit, "symbol": program.symbol, "compiler": name, "tool": tool,
+             "values": v,
              "hits": hits_of.get(tool, 0)} for (test, tool), v in values.items()]
 
 

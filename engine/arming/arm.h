@@ -66,8 +66,8 @@ public:
     /// mapped: a thread may still be in one, and arm() uses them again. If a site is still `armed`, a thread stands in
     /// it (only a debugger can cause that): try again. Throws Unusable; if no site is `armed` then, only pages stay writable.
     void disarm();
-    /// Undoes the jumps in place of instructions that may raise a signal that is handled now (Fault), and makes them no more: State::handles_faults. Where a thread stands in one
-    /// it stays: call again.
+    /// Undoes the jumps in place of instructions that may raise a signal that is handled now (Fault), and makes them no more:
+    /// State::handles_faults. Where a thread stands in one it stays: call again.
     void withdraw_faulting(uint8_t handled);
     /// The same in a process that was forked from this one; here they stay. @return  how many were there and are undone
     size_t withdraw_faulting_in(Target& fork, uint8_t handled) const;

@@ -26,8 +26,8 @@ struct AskedCall {
 bool lets_pass(std::span<const sock_filter> filter, const AskedCall& call);
 
 /// Throws Unusable if a filter of a stopped tracee does not let one of the calls pass, or rt_sigprocmask(), by which an errand ends, or
-/// restart_syscall(), by which an interrupted sleep goes on after any stop; or if its filters cannot be read: that takes CAP_SYS_ADMIN, a tracer without filters, and CONFIG_CHECKPOINT_RESTORE
-/// (PTRACE_SECCOMP_GET_FILTER). A thread without filters passes.
+/// restart_syscall(), by which an interrupted sleep goes on after any stop; or if its filters cannot be read: that takes CAP_SYS_ADMIN, a tracer
+/// without filters, and CONFIG_CHECKPOINT_RESTORE (PTRACE_SECCOMP_GET_FILTER). A thread without filters passes.
 void refuse_filter(pid_t pid, pid_t thread, const std::vector<Call>& calls);
 /// The same of other calls: throws Unusable with the first that some filter of the thread does not let pass.
 void refuse_filter(pid_t pid, pid_t thread, std::span<const AskedCall> calls, const char* whose);

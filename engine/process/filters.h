@@ -24,8 +24,9 @@ public:
     /// compiler's first), code of a library that is mapped after it, and a number that is the result of a computation.
     std::string setter(const std::vector<Mapping>& mappings); ///< these it has
 
-    /// Why its filters forbid what stubs call. Empty: none of its threads has one, or all have the same number of them, and they allow it. Then that is
-    /// what the threads have that are looked at: a part of them each time if there are many. Stops each thread for a moment where some are new.
+    /// Why its filters forbid what stubs call. Empty: none of its threads has one, or all have the same number of them, and they allow it. Then
+    /// that is what the threads have that are looked at: a part of them each time if there are many. Stops each thread for a moment where some are
+    /// new.
     /// @param processor  stubs ask for its number by a call, too
     std::string obstacle(bool processor);
     /// How many filters each thread has that allow what stubs call; 0: they were not asked.

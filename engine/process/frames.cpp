@@ -7,9 +7,9 @@
 // So nothing is missed, and a false find only means that memory stays. The interrupted code may have run on another stack,
 // which is read too.
 //
-// A program may switch between threads of its own in a signal handler. Then frames, or copies of them, lie on stacks on which no thread of the process
-// runs, anywhere in its memory. To read all of it takes too long while the process is stopped. So all is read before the stop, and at the stop only what
-// is near a frame that was found. If a program switches so for the first time in between, its frames are missed.
+// A program may switch between threads of its own in a signal handler. Then frames, or copies of them, lie on stacks on which no thread of the
+// process runs, anywhere in its memory. To read all of it takes too long while the process is stopped. So all is read before the stop, and at the
+// stop only what is near a frame that was found. If a program switches so for the first time in between, its frames are missed.
 #include "process/frames.h"
 
 #include "base/integers.h"

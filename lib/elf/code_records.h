@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Records that stand in the code, right behind the site that they describe. Go's linker takes no notes from a package, so fastsdt-gen leaves there what
-// fastsdt-index makes notes of. docs/format.md is normative.
+// Records that stand in the code, right behind the site that they describe. Go's linker takes no notes from a package, so fastsdt-gen leaves there
+// what fastsdt-index makes notes of. docs/format.md is normative.
 #pragma once
 #include "elf/image.h"
 #include "elf/index.h"

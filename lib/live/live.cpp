@@ -48,8 +48,8 @@
 namespace fastsdt {
 namespace {
 
-// Where Go's code is, and who executes it. In C code the register of g has anything, and a stub that reads memory by it ends the program: so only what is
-// known to be Go's gets offsets.
+// Where Go's code is, and who executes it. In C code the register of g has anything, and a stub that reads memory by it ends the program: so only
+// what is known to be Go's gets offsets.
 class GoCodeOffsets {
 public:
     explicit GoCodeOffsets(const Image& image)

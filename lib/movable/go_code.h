@@ -27,8 +27,8 @@ struct GoCode {
     std::optional<std::vector<Exit>> exits;
 };
 
-/// Words of the stack's check on arm64. The guard is loaded into x16 (Go 1.17: x1) from g; b.lo leaves for a frame so large that the difference may be
-/// negative.
+/// Words of the stack's check on arm64. The guard is loaded into x16 (Go 1.17: x1) from g; b.lo leaves for a frame so large that the difference may
+/// be negative.
 constexpr bool loads_go_guard(uint32_t word)
 {
     return (word & 0xffffffe0) == 0xf9400b80; // ldr x16, [x28, #16]

@@ -112,8 +112,8 @@ std::vector<WordAccess> accesses_of(const Image& image, const Function& function
     return accesses;
 }
 
-// runtime.allgs without symbols: runtime/proc.go. forEachG() loads its first two words and no others; allgadd() stores all three, once each, loads the
-// first two too, and no others. The same from Go 1.17 to 1.26. 0: it is not so.
+// runtime.allgs without symbols: runtime/proc.go. forEachG() loads its first two words and no others; allgadd() stores all three, once each, loads
+// the first two too, and no others. The same from Go 1.17 to 1.26. 0: it is not so.
 uint64_t list_of_goroutines(const Image& image, const Function& for_each, const Function& add)
 {
     constexpr uint64_t word = 8, words = 3;

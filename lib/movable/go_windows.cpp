@@ -227,7 +227,8 @@ bool moves(const Image& image, uint64_t address)
 
 } // namespace
 
-// One word has no inside. It is str x30, [sp, #-N]!, or sub x20, sp, #N, or loads an N of 32 bits into x27: debuggers break there, and write a word too.
+// One word has no inside. It is str x30, [sp, #-N]!, or sub x20, sp, #N, or loads an N of 32 bits into x27: debuggers break there, and write a word
+// too.
 Window GoWindows::entry_word(const Body& body) const
 {
     constexpr uint32_t store_mask = 0xffe00fff, store = 0xf8000ffe, sub_mask = 0xff8003ff, sub = 0xd10003f4;

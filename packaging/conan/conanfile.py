@@ -20,7 +20,8 @@ class Fastsdt(ConanFile):
     options = {"with_tools": [True, False]}
     default_options = {"with_tools": False}
     # The folder above: the sources are where this file is.
-    _sources = ("CMakeLists.txt", "LICENSE", "include", "cmake", "linker", "lib", "uprobes", "engine", "api", "reader", "tools", "probes", "share", "docs", "fastprobe", "gcc-plugin", "llvm-pass")
+    _sources = ("CMakeLists.txt", "LICENSE", "include", "cmake", "linker", "lib", "uprobes", "engine", "api", "reader", "tools", "probes", "share",
+                "docs", "fastprobe", "gcc-plugin", "llvm-pass")
 
     def set_version(self):
         header = load(self, os.path.join(self.recipe_folder, "..", "..", "include", "fastsdt.h"))

@@ -263,7 +263,8 @@ class Trace:
         self._with(api.events_read, read_events, api.events_free)
 
 
-def trace(script: str, pid: Optional[int] = None, *, read_memory: bool = False, move: bool = True, move_faulting: bool = False, buffer: int = 0) -> Trace:
+def trace(script: str, pid: Optional[int] = None, *, read_memory: bool = False, move: bool = True, move_faulting: bool = False,
+          buffer: int = 0) -> Trace:
     """Attaches a script to a process: another one, or this one without `pid`. fastsdt-trace(1) has the language, without BEGIN, END and
     interval. It is no error if a site cannot be armed, or if there is none: look at .complete and .sites, or print the maps.
 

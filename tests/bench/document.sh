@@ -10,7 +10,8 @@ $python -c 'import matplotlib' 2>/dev/null || pictures=--no-pictures
 rm -rf new
 mkdir new
 cp "$docs/overview.md" new/
-$python "$FASTSDT_SOURCE/bench/report.py" "$docs/recorded/performance.json" new/performance.md new/recorded new/overview.md $pictures || fail "report.py"
+$python "$FASTSDT_SOURCE/bench/report.py" "$docs/recorded/performance.json" new/performance.md new/recorded new/overview.md $pictures ||
+    fail "report.py"
 diff -u "$docs/overview.md" new/overview.md ||
     fail "docs/overview.md has other figures than docs/recorded/performance.json: run scripts/bench.sh --redraw"
 diff -u "$docs/recorded/performance.md" new/recorded/performance.md ||

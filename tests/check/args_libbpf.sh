@@ -85,7 +85,8 @@ int main(void)
 }
 END
 # branch CONDITION: the lines of the file's #if that stand under it.
-branch() { sed -n '/^.\* Architecture-specific logic/,$p' "$source" | awk -v want="$1" '/^#if |^#elif |^#else|^#endif/ { if (depth == 0) { past += on; on = !past && index($0, want) > 0; next } } on && /^#if/ { depth++ } on { print } on && /^#endif/ { depth-- }'; }
+branch() { sed -n '/^.\* Architecture-specific logic/,$p' "$source" |
+    awk -v want="$1" '/^#if |^#elif |^#else|^#endif/ { if (depth == 0) { past += on; on = !past && index($0, want) > 0; next } } on && /^#if/ { depth++ } on { print } on && /^#endif/ { depth-- }'; }
 
 # Where the last literal of a format fails, as in "[x0, #8]" on arm64, libbpf goes on with a length that nothing has set. The
 # length gets a value here that makes this an error.
@@ -116,7 +117,8 @@ x86_forms='
 #define ODD PICK("x(%rip)", "x+4(%rip)", "4+x(%rip)", "%fs:0", "%fs:x@tpoff", "-8+16(%rbp)", "1234", "sym", "(,%rax,8)", "%xmm0", "%rax,", "")
 '
 # libbpf picks r8 to r15 and the names of pt_regs at compile time.
-extract_x86() { awk '/^#if defined\(__x86_64__\) \|\| defined\(__i386__\)/ { on = 1; next } on && /^#elif defined\(__s390x__\)/ { exit } on' "$source"; }
+extract_x86() { awk '/^#if defined\(__x86_64__\) \|\| defined\(__i386__\)/ { on = 1; next } on && /^#elif defined\(__s390x__\)/ { exit } on' \
+    "$source"; }
 extract_x86 | sed 's/struct pt_regs/struct x86_regs/' | compare x86_64 "$x86_forms"
 { echo '#undef __x86_64__'; extract_x86 | sed 's/struct pt_regs/struct x86_regs/'; } | compare i386 "$x86_forms"
 branch __aarch64__ | compare arm64 '

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# LoongArch's kernel judges a site by the next instruction too: sites with the same bytes have verdicts of their own, whichever comes first in the file.
+# LoongArch's kernel judges a site by the next instruction too: sites with the same bytes have verdicts of their own, whichever comes first in the
+# file.
 . "$FASTSDT_SOURCE/tests/common.sh"
 clang=$(newest clang)
 linker=ld.lld-${clang#clang-}

@@ -130,7 +130,8 @@ def serve(text):
     need(have("curl"), "no curl")
     need("not in this build" not in shell("fastsdt-trace serve --config none.json")[1], "fastsdt-trace has no serve")
     config, shown = text[text.index("{"):].split("\n\n", 1)
-    open("trace.json", "w").write(config.replace("/usr/bin/shop", os.path.realpath("served")).replace('"scripts"', '"listen": "127.0.0.1:0", "scripts"', 1))
+    open("trace.json", "w").write(config.replace("/usr/bin/shop", os.path.realpath("served")).replace('"scripts"',
+        '"listen": "127.0.0.1:0", "scripts"', 1))
     shown = [line for line in shown.split("\n") if line.startswith(("#", "shop_"))]
     code, output = shell("""
 printf '#include <fastsdt.h>\\n#include <unistd.h>\\nint main(void) { char c; while (read(0, &c, 1) == 1) { for (int i = 0; i < 1000; ++i) FASTSDT(shop, order, i, "x", i); (void)!write(1, "d", 1); } return 0; }\\n' >served.c
@@ -338,11 +339,13 @@ cc -O2 -g -Iinclude src/shop.c -o shop"""),
         setup='have() { command -v "$1" >/dev/null; }; have clang || clang() { clang-19 "$@"; }',
         change=[("10000 20000 40000", "100 200"), ("sites 20000", "sites 200"), ("20000.s", "200.s")])},
     "docs/tracers.md": {
-        "cc -Iinclude examples/probes.c": run(change=[("4711", "$$"), ("/usr/bin/shop", "hello")], setup=f"""cc -O2 -Iinclude examples/hello.c -o hello
+        "cc -Iinclude examples/probes.c": run(change=[("4711", "$$"), ("/usr/bin/shop", "hello")],
+                                              setup=f"""cc -O2 -Iinclude examples/hello.c -o hello
             export LIBRARY_PATH={build}/lib LD_LIBRARY_PATH={build}/lib PKG_CONFIG_PATH={build}/cmake""")},
     "docs/recorded/tracers.md": {"hazard shown: ": elsewhere("tests/kernel/layouts.sh", says=["hazard shown: "])},
     "docs/install.md": {first: INSTALL for first in [
-        "cmake -S", "#include <sys/sdt.h>", "cp -r", "cmake_minimum_required", "project(", "meson setup", "AC_INIT", "AUTOMAKE_OPTIONS", "bin_PROGRAMS",
+        "cmake -S", "#include <sys/sdt.h>", "cp -r", "cmake_minimum_required", "project(", "meson setup", "AC_INIT", "AUTOMAKE_OPTIONS",
+        "bin_PROGRAMS",
         "autoreconf", "CFLAGS =", "make", "[source.crates-io]", "[package]", "fn main", 'extern "C"', "cargo build"]} | {
         "packaging/static.sh": elsewhere("packaging/static.sh", "tests/static/in_root.sh", says=["packaging/static.sh", "-e"])},
     "docs/tutorial.md": {"": elsewhere("tests/docs/tutorial.py")},
@@ -362,8 +365,10 @@ cc -O2 -g -Iinclude src/shop.c -o shop"""),
     "docs/man/fastsdt-dtrace.1.scd": {"dtrace -h": run(
         want=lambda: need(have("aarch64-linux-gnu-gcc"), "no cross compiler"),
         setup=shop_d + 'mkdir -p dtrace-bin; ln -sf "$(command -v fastsdt-dtrace)" dtrace-bin/dtrace; PATH=$PWD/dtrace-bin:$PATH')},
-    "docs/man/fastsdt-index.1.scd": {"go build": elsewhere("tests/go/probes.sh", "tests/go/common.sh", says=["fastsdt-index --toolexec"]), "cc -O2": run(
-        want=lambda: need(have("mold"), "no mold"), setup="mkdir -p index; cp examples/hello.c index; cd index", change=[("cc -O2", "cc -I../include -O2")])},
+    "docs/man/fastsdt-index.1.scd": {"go build": elsewhere("tests/go/probes.sh", "tests/go/common.sh", says=["fastsdt-index --toolexec"]),
+                                     "cc -O2": run(
+        want=lambda: need(have("mold"), "no mold"), setup="mkdir -p index; cp examples/hello.c index; cd index",
+        change=[("cc -O2", "cc -I../include -O2")])},
     "docs/man/fastsdt-probe.1.scd": {"fastsdt-probe": run(
         want=lambda: need(can_trace, "fastsdt-probe: needs root and uprobes"),
         setup="""printf '#include <fastsdt.h>\\n#include <unistd.h>\\nint main(int c, char **v) { FASTSDT(app, request, c); if (c == 2 && v[1][0] == 0x77) sleep(100); return 0; }\\n' >server.c
@@ -408,8 +413,10 @@ cc -O2 -g -Iinclude src/shop.c -o shop"""),
     "docs/man/fastprobe.7.scd": {
         "gcc-12 -O2 -fplugin=/usr/local/lib/fastsdt/gcc-12/fastprobe.so -fplugin-arg-fastprobe-exit": run(want=traced(with_plugin()),
             setup="echo 'int main(void) { return 0; }' >a.c", change=[("/usr/local/lib/fastsdt", build)]),
-        "gcc-12 -O2 -fplugin=/usr/local/lib/fastsdt/gcc-12/fastprobe.so -c": run(want=with_plugin(), setup="echo 'int f(int a) { return a; }' >a.c", change=[("/usr/local/lib/fastsdt", build)]),
-        "g++-12 -O2": run(want=with_plugin(), setup="echo 'namespace net { int f(int a) { return a; } }' >a.cpp", change=[("/usr/local/lib/fastsdt", build)]),
+        "gcc-12 -O2 -fplugin=/usr/local/lib/fastsdt/gcc-12/fastprobe.so -c": run(want=with_plugin(), setup="echo 'int f(int a) { return a; }' >a.c",
+            change=[("/usr/local/lib/fastsdt", build)]),
+        "g++-12 -O2": run(want=with_plugin(), setup="echo 'namespace net { int f(int a) { return a; } }' >a.cpp",
+                          change=[("/usr/local/lib/fastsdt", build)]),
         "clang++-19 -O2 -flto": run(want=with_plugin("clang++-19", "ld.lld-19"), change=[("/usr/local/lib/fastsdt", build)],
             setup="echo 'int main() { return 0; }' >a.cpp"),
         "opt-19": run(want=with_plugin("clang-19", "opt-19", "llc-19"), change=[("/usr/local/lib/fastsdt", build)],

@@ -20,7 +20,8 @@ while at < len(lines):
         open(name, "w").write(text)
         continue
     command, _, shown = text.removeprefix("$ ").partition("\n")
-    result = subprocess.run(["bash", "-c", command.replace("2>/dev/null", "2>err")], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    result = subprocess.run(["bash", "-c", command.replace("2>/dev/null", "2>err")], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                            check=False)
 
     def mask(said):
         said = re.sub(r"^(fastsdt-trace: [^:]*):.*", r"\1", said, flags=re.M)  # a message's reason has paths, and is shortened

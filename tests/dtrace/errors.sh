@@ -78,7 +78,8 @@ for ((i = 0; i < size; i++)); do
 done
 
 # Of a long line only the part around the place is shown, and no byte of the file that would control the terminal.
-{ printf 'provider p { probe n(int %s' "$(printf 'a%.0s' $(seq 5000))"; printf '\001\377\033[31m \303\251 ! %s ); };\n' "$(printf 'b%.0s' $(seq 5000))"; } >long.d
+{ printf 'provider p { probe n(int %s' "$(printf 'a%.0s' $(seq 5000))"; printf '\001\377\033[31m \303\251 ! %s ); };\n' \
+    "$(printf 'b%.0s' $(seq 5000))"; } >long.d
 ! $dtrace -h -s long.d -o long.h 2>errors || fail "a binary file was accepted"
 [ "$(wc -c <errors)" -lt 600 ] || fail "the whole line is shown: $(wc -c <errors) bytes"
 [ "$(LC_ALL=C tr -d '\n\40-\176\303\251' <errors | wc -c)" = 0 ] || fail "bytes of the file: $(od -c errors | head)"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Where arguments are by AAPCS64. The expectation is what aarch64-linux-gnu-gcc 12 -O1 makes of the function in the comment; x86-64's rules are tried by
-// engine.passed, on functions that run.
+// Where arguments are by AAPCS64. The expectation is what aarch64-linux-gnu-gcc 12 -O1 makes of the function in the comment; x86-64's rules are
+// tried by engine.passed, on functions that run.
 #include "script/passes/passed.h"
 
 #include <gtest/gtest.h>

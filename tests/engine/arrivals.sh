@@ -37,7 +37,8 @@ grep -q "^fastsdt-trace: $(of missed) processes ended before they could be trace
 
 # What descendants of a COMMAND execute, also where the parent does not wait, and where they cannot be made to wait for the tracer.
 status=0
-fastsdt-trace --engine user --no-move -e 'usdt:*/brief:brief:hit { @ = count(); }' -- sh -c './starts 100 ./brief; (./brief &); ./brief; true' >maps 2>err || status=$?
+fastsdt-trace --engine user --no-move -e 'usdt:*/brief:brief:hit { @ = count(); }' \
+    -- sh -c './starts 100 ./brief; (./brief &); ./brief; true' >maps 2>err || status=$?
 expect "of descendants: $(cat maps err)" "$status $(($(of found) + $(of missed)))" "1 102"
 
 # An ordinary user is not told, and the report does not count them.

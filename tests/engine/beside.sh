@@ -75,7 +75,8 @@ wait $pid || fail "the program failed"
 
 # A process of 32 bits.
 printf '%s\n' '.globl _start' '.type work, @function' '_start: sub $16, %esp' 'again: call work' 'mov %esp, %ecx' 'mov $1, %edx' 'xor %ebx, %ebx' \
-    'mov $3, %eax # read' 'int $0x80' 'test %eax, %eax' 'jg again' 'mov $1, %eax # exit' 'xor %ebx, %ebx' 'int $0x80' 'work: nop' 'nop' 'nop' 'nop' 'nop' 'ret' '.size work, .-work' >narrow.s
+    'mov $3, %eax # read' 'int $0x80' 'test %eax, %eax' 'jg again' 'mov $1, %eax # exit' 'xor %ebx, %ebx' 'int $0x80' 'work: nop' 'nop' 'nop' 'nop' \
+    'nop' 'ret' '.size work, .-work' >narrow.s
 as --32 narrow.s -o narrow.o && ld -m elf_i386 narrow.o -o narrow
 if ./narrow </dev/null 2>narrow.err; then
     mkfifo narrow.in
@@ -86,7 +87,8 @@ if ./narrow </dev/null 2>narrow.err; then
     until [ "$(cat "/proc/$pid/comm")" = narrow ] && cat "/proc/$pid/maps" >before && grep -q vdso before; do kill -0 $pid; done
     status=0
     "${as_user[@]}" fastsdt-trace --engine user -t 0.1 -p $pid -e 'uprobe:./narrow:work { @ = count(); }' >out 2>err 3>&- || status=$?
-    expect "32 bits: $(cat err)" "$status $(tail -1 out)" "1 sites 0 of 1 armed (1 is of an architecture that only the kernel traces (i386)); dropped 0"
+    expect "32 bits: $(cat err)" "$status $(tail -1 out)" \
+        "1 sites 0 of 1 armed (1 is of an architecture that only the kernel traces (i386)); dropped 0"
     cmp before "/proc/$pid/maps" || fail "32 bits: $(diff before "/proc/$pid/maps")"
     exec 3>&-
     wait $pid || fail "the program of 32 bits failed"
@@ -119,7 +121,8 @@ script='uprobe:./both:work { @f = count(); } usdt:./both:both:hit { @u = count()
 status=0
 fastsdt-trace --engine user -e "$script" -- ./both >out 2>err || status=$?
 expect "a nop at the start: $(cat err)" "$status $(head -1 out) $(grep @ out | xargs)" "1 $result @f: 0 @u: 1000"
-grep -qxF 'sites 1 of 2 armed (1 has no nop10, and too few bytes beside another probe of the script); dropped 0' out || fail "a nop at the start: $(cat out)"
+grep -qxF 'sites 1 of 2 armed (1 has no nop10, and too few bytes beside another probe of the script); dropped 0' out ||
+    fail "a nop at the start: $(cat out)"
 if [ "$(id -u)" = 0 ] && [ -e /sys/bus/event_source/devices/uprobe/type ]; then
     fastsdt-trace -e "$script" -- ./both >out 2>err || fail "both engines: $(cat err out)"
     expect "both engines: $(cat err)" "$(head -1 out) $(grep @ out | xargs)" "$result @f: 1000 @u: 1000"

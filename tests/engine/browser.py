@@ -18,7 +18,8 @@ class Browser:
         self.process = subprocess.Popen(
             ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--remote-debugging-pipe", "--no-first-run",
              "--disable-background-networking", "--disable-component-update", f"--user-data-dir={self.profile.name}", "about:blank"],
-            preexec_fn=ends, close_fds=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=open(os.path.join(self.profile.name, "log"), "w"))
+            preexec_fn=ends, close_fds=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=open(os.path.join(self.profile.name, "log"), "w"))
         os.close(to_browser)
         os.close(from_browser)
         self.rest, self.number, self.session, self.events = b"", 0, None, []

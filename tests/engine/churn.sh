@@ -1,7 +1,7 @@
 #!/bin/bash
 # Programs in which threads, children, libraries, signals and exceptions come and go are traced again and again, by tracers of which many are
-# killed, or nobody reads what they say; then they are as they were (churn.c, churn_throws.cpp, churn.py). tests/long/soak.sh does it for an hour, with
-# more than 1 GiB of memory and a Go program (churn.go) besides.
+# killed, or nobody reads what they say; then they are as they were (churn.c, churn_throws.cpp, churn.py). tests/long/soak.sh does it for an hour,
+# with more than 1 GiB of memory and a Go program (churn.go) besides.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
 need gcc g++ python3

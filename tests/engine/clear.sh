@@ -157,7 +157,8 @@ wait $pid
 # Nothing is lost between what is printed and what is cleared, while 4 threads go on: the rounds add up. To print @w takes
 # so long that there are hits meanwhile.
 fastsdt-trace --engine user -e 'usdt:./app:t:many { @n = count(); @k[arg0] = count(); @s = sum(arg0 + 1); @h = hist(arg0); @w[nsecs % 1000] = count(); }
-    interval:ms:2 { print(@w); clear(@w); print(@n); clear(@n); print(@k); clear(@k); print(@s); clear(@s); print(@h); clear(@h); }' -- ./app 4 count <in >report 2>err &
+    interval:ms:2 { print(@w); clear(@w); print(@n); clear(@n); print(@k); clear(@k); print(@s); clear(@s); print(@h); clear(@h); }' \
+        -- ./app 4 count <in >report 2>err &
 tracer=$!
 exec 3>in 5<report
 for ((rounds = 0; rounds < 5;)); do
@@ -170,5 +171,6 @@ cat <&5 >>report.txt
 wait $tracer || fail "threads: status $?: $(cat err)"
 n=$(cat count) # of each key
 total() { sed -n "s/^$1: //p" report.txt | awk '{ n += $1 } END { printf "%d\n", n }'; }
-expect "counts of the rounds" "$(total @n) $(total '@k\[0\]') $(total '@k\[1\]') $(total '@k\[2\]') $(total @s) $(total '@w\[[0-9]*\]')" "$((n * 3)) $n $n $n $((n * 6)) $((n * 3))"
+expect "counts of the rounds" "$(total @n) $(total '@k\[0\]') $(total '@k\[1\]') $(total '@k\[2\]') $(total @s) $(total '@w\[[0-9]*\]')" \
+    "$((n * 3)) $n $n $n $((n * 6)) $((n * 3))"
 expect "buckets of the rounds" "$(sed -n 's/^\[0\] *\([0-9]*\) .*/0 \1/p; s/^\[1\] *\([0-9]*\) .*/1 \1/p; s/^\[2, 4) *\([0-9]*\) .*/2 \1/p' report.txt | awk '{ n[$1] += $2 } END { printf "%d %d %d\n", n[0], n[1], n[2] }')" "$n $n $n"

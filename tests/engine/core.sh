@@ -29,7 +29,8 @@ core() {
     rm -f core* in answers report out
     driven ./main
     if [ "$1" = yes ]; then
-        "${as_user[@]}" fastsdt-trace --engine user --interval 0.02 -p $pid -e 'usdt:*:app:hit { @[arg0, ustack] = count(); printf("%d\n", arg0); }' >out 2>err 3>&- 4<&- &
+        "${as_user[@]}" fastsdt-trace --engine user --interval 0.02 -p $pid \
+            -e 'usdt:*:app:hit { @[arg0, ustack] = count(); printf("%d\n", arg0); }' >out 2>err 3>&- 4<&- &
         tracer=$!
         until grep -qx 'sites 1 of 1 armed; dropped 0' out; do kill -0 $tracer || fail "$(cat out err)"; done
     fi

@@ -184,7 +184,8 @@ def run(command):
 def bpftrace(scripts, refused):
     """The maps of all of them. LLVM leaves code that is never reached in some programs, which the kernel then refuses: the scripts
     at fault are looked for by halves, and left out."""
-    done = subprocess.run(["bpftrace", "-f", "json", "-e", "\n".join(scripts), "-c", f"./maps {HITS}"], capture_output=True, text=True, timeout=600, check=False)
+    done = subprocess.run(["bpftrace", "-f", "json", "-e", "\n".join(scripts), "-c", f"./maps {HITS}"], capture_output=True, text=True, timeout=600,
+                          check=False)
     if done.returncode == 0:
         return maps_of(done.stdout)
     if "Error loading program" not in done.stderr:

@@ -43,7 +43,8 @@ error script.bt -- ./app
 expect "a file" "$(head -1 err)" 'script.bt:2:15: error: a value is wanted, and not "}"'
 
 error -e 'shop:order { @ = count(); }' -- ./app
-grep -q '^-e:1:1: error: "shop" is no kind of probe: .*; a program.s probe is usdt:FILE:PROVIDER:NAME, here usdt:\*:shop:order$' err || fail "$(cat err)"
+grep -q '^-e:1:1: error: "shop" is no kind of probe: .*; a program.s probe is usdt:FILE:PROVIDER:NAME, here usdt:\*:shop:order$' err ||
+    fail "$(cat err)"
 error -e 'uprob:./app:main { @ = count(); }' -- ./app
 grep -q '"uprob" is no kind of probe: .*; did you mean "uprobe"?$' err || fail "$(cat err)"
 error -e 'kprobee:vfs_read { @ = count(); }' -- ./app
@@ -55,7 +56,8 @@ grep -q '^fastsdt-trace: name a process with --pid, all that have a file with --
 error -e 'BEGIN { exit() }' -p 1 -- ./app
 for pid in x 0 -1 99999999999; do
     error -e 'BEGIN { exit() }' -p $pid
-    grep -q "^fastsdt-trace: --pid: \"$pid\" is not the number of a process: --exe FILE and --comm NAME choose them by name" err || fail "-p $pid: $(cat err)"
+    grep -q "^fastsdt-trace: --pid: \"$pid\" is not the number of a process: --exe FILE and --comm NAME choose them by name" err ||
+        fail "-p $pid: $(cat err)"
 done
 say() { # MESSAGE OPTIONS...: the whole of what it says
     local message=$1
@@ -156,7 +158,8 @@ refused usdt:./scripst.bt:shop:order 'there is no file ./scripst.bt'
 refused usdt:shop:order 'it is read as usdt:FILE:NAME, and no file shop is mapped; with a provider it is usdt:FILE:PROVIDER:NAME, as in usdt:*:shop:order'
 missing usdt:libshop.so:order 'it is read as usdt:FILE:NAME, and no file libshop.so is mapped; with a provider it is usdt:FILE:PROVIDER:NAME, as in usdt:*:libshop.so:order'
 missing uprobe:libshop.so:order 'the process has not mapped libshop.so'
-fastsdt-trace --engine user -e 'config = { missing_probes = warn } usdt:./absent:shop:order { @ = count(); } usdt:./app:shop:oder { @ = count(); }' -- ./app >out 2>err </dev/null ||
+fastsdt-trace --engine user -e 'config = { missing_probes = warn } usdt:./absent:shop:order { @ = count(); } usdt:./app:shop:oder { @ = count(); }' \
+    -- ./app >out 2>err </dev/null ||
     fail "missing_probes = warn: $(cat out err)"
 expect "missing_probes = warn: the program" "$(sed -n 1p out)" open
 # What the COMMAND executes may have it.
@@ -202,7 +205,8 @@ expect "names of a FILE" "$(cat err)" 'fastsdt-trace: args.item: usdt:./named:sh
 
 # A function of the same name in the FILE that is meant: no probe for a function.
 mkdir -p deep
-sed 's/^int main/static __attribute__((noinline)) void sold/; s/return 0;//; $a int main(int argc, char** argv) { sold(argc, argv); return 0; }' named.c >both.c
+sed 's/^int main/static __attribute__((noinline)) void sold/; s/return 0;//; $a int main(int argc, char** argv) { sold(argc, argv); return 0; }' \
+    named.c >both.c
 gcc -O2 -I"$INCLUDE" both.c -o deep/shop
 readelf -sW deep/shop | matches ' FUNC .* sold' || fail "the compiler has inlined sold()"
 fastsdt-trace -d ast latency shop:sold -- deep/shop >out 2>err </dev/null || fail "latency shop:sold: $(cat err)"
@@ -225,7 +229,8 @@ for engine in auto user kernel; do
     expect "an old bpftrace, $engine" "$(sed 2,3d err; cat out)" '-e:1:44: error: a probe cannot loop over a map; BEGIN, END and interval can
 fastsdt-trace: bpftrace has that since 0.21, and 0.20 is installed here'
     given --engine $engine -e "$read_one"
-    expect "an old bpftrace, $engine" "$(sed 2,3d err; cat out)" '-e:1:50: error: @ is a count() of all threads, which a probe cannot read; BEGIN, END and interval can
+    expect "an old bpftrace, $engine" "$(sed 2,3d err; cat out)" \
+        '-e:1:50: error: @ is a count() of all threads, which a probe cannot read; BEGIN, END and interval can
 fastsdt-trace: bpftrace has that since 0.21, and 0.20 is installed here'
 done
 echo 'bpftrace v0.21.0' >version

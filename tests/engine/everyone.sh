@@ -147,7 +147,8 @@ refused 'nothing matches uprobe:libnone:f: there is no program and no library li
 refused 'name a process with --pid' fastsdt-trace -e 'usdt:*:all:hit { @ = count(); }'
 refused 'name a process with --pid' fastsdt-trace --engine user -e 'usdt:./app:all:hit { @ = count(); }'
 alone='name a process with --pid, all that have a file with --exe, or a command after --'
-[ ${#as_user[@]} = 0 ] || refused "no process is named, and only the kernel can count in all of them: not allowed to attach uprobes (Permission denied): run as root" \
+[ ${#as_user[@]} = 0 ] || refused \
+    "no process is named, and only the kernel can count in all of them: not allowed to attach uprobes (Permission denied): run as root" \
     "${as_user[@]}" fastsdt-trace -e 'usdt:./app:all:hit { @ = count(); }'
 # A return probe would replace return addresses of processes that nobody has looked at.
 cat >loop.s <<'END'

@@ -40,13 +40,15 @@ printf 'all: %s\nt%%: ; @./app 9\n' "$(seq -s' ' 1 30 | sed 's/[0-9]*/t&/g')" >M
 counts "make -j" 300 make -s -j8
 # perl can make any system call, and so set a seccomp filter. Then its stubs make none, unless one says that it sets none.
 status=0
-"${who[@]}" fastsdt-trace --engine user --read-memory -e 'usdt:*:app:tick { @ = count(); }' -- perl -e 'for (1..3) { system("./app", 9) }' >out 2>err || status=$?
+"${who[@]}" fastsdt-trace --engine user --read-memory -e 'usdt:*:app:tick { @ = count(); }' \
+    -- perl -e 'for (1..3) { system("./app", 9) }' >out 2>err || status=$?
 expect "perl with --read-memory" "$status $(grep @ out)" "0 @: 30"
 
 # A program that has more rights than its user has them, where the tracer has not.
 [ "$(id -u)" != 0 ] || { cp "$(command -v id)" rights && chmod 4755 rights; }
 if [ "$(id -u)" = 0 ] && [ "$("${as_user[@]:0:4}" ./rights -u)" = 0 ]; then # not where files give no rights (nosuid)
-    "${as_user[@]:0:4}" fastsdt-trace --engine user -e 'usdt:*:app:tick { @ = count(); }' -- sh -c './app 3; ./rights -u; ./app 4' >out 2>err || fail "with more rights: $(cat out err)"
+    "${as_user[@]:0:4}" fastsdt-trace --engine user -e 'usdt:*:app:tick { @ = count(); }' -- sh -c './app 3; ./rights -u; ./app 4' >out 2>err ||
+        fail "with more rights: $(cat out err)"
     expect "with more rights" "$(grep -v ^sites out | grep .)" "$(printf '0\n@: 9')"
 fi
 

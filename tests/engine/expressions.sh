@@ -8,9 +8,12 @@ need gcc bpftrace
 need_uprobes
 gcc -O2 -I"$INCLUDE" "$FASTSDT_SOURCE/tests/engine/maps.c" -o maps
 
-expressions=('arg0 + arg1 * 2' 'arg0 - arg1' 'arg1' '-arg1' '~arg1' '!arg1' 'arg1 / 3' 'arg1 % 7' 'arg2 / (arg0 + 1)' 'arg2 % (arg0 + 1)' 'arg2 << 3' 'arg1 >> 60'
-    'arg1 << (arg0 % 64)' 'arg0 & 12 | 3' 'arg0 ^ arg1' 'arg0 < 10' 'arg1 < 0' 'arg1 <= -1' 'arg1 > 5' 'arg1 >= 20' 'arg0 == 4 || arg1 == 4' 'arg0 && arg1'
-    '(0 - 5) < arg0' '-5 < arg0' '(-5) / 2' '(-5) % 3' '(-8) >> 1' 'arg0 > -1' 'arg0 == arg1' 'arg0 != 20 - arg0' '1 + 2 * 3 - 4 / 2' 'arg2 * arg2 * arg2' '!(arg0 % 2) + 1'
+expressions=('arg0 + arg1 * 2' 'arg0 - arg1' 'arg1' '-arg1' '~arg1' '!arg1' 'arg1 / 3' 'arg1 % 7' 'arg2 / (arg0 + 1)' 'arg2 % (arg0 + 1)'
+    'arg2 << 3' 'arg1 >> 60'
+    'arg1 << (arg0 % 64)' 'arg0 & 12 | 3' 'arg0 ^ arg1' 'arg0 < 10' 'arg1 < 0' 'arg1 <= -1' 'arg1 > 5' 'arg1 >= 20' 'arg0 == 4 || arg1 == 4'
+    'arg0 && arg1'
+    '(0 - 5) < arg0' '-5 < arg0' '(-5) / 2' '(-5) % 3' '(-8) >> 1' 'arg0 > -1' 'arg0 == arg1' 'arg0 != 20 - arg0' '1 + 2 * 3 - 4 / 2'
+    'arg2 * arg2 * arg2' '!(arg0 % 2) + 1'
     'arg0 > 3 && arg0 < 8 || !arg0' '0x7fffffffffffffff + arg0' '1e3 - arg0')
 script=''
 for i in "${!expressions[@]}"; do

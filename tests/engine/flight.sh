@@ -87,7 +87,8 @@ if [ -n "$after" ]; then # it was read before the program's end
 else
     expect "dump: nothing came later" "$kept" 40000
 fi
-fastsdt-trace --flight --buffer 4K -e 'usdt:./app:app:step { printf("%d %d\n", arg0, arg1); if (arg1 == 60000) { exit(); } }' -- ./app 100000 crash >out 2>err || fail "exit: $(cat err)"
+fastsdt-trace --flight --buffer 4K -e 'usdt:./app:app:step { printf("%d %d\n", arg0, arg1); if (arg1 == 60000) { exit(); } }' \
+    -- ./app 100000 crash >out 2>err || fail "exit: $(cat err)"
 expect "exit" "$(grep -E '^0 [0-9]+$' out)" "$(numbers 59874 60000 0)"
 
 # SIGUSR1, of a process that works when it is told to: nothing is printed before, and nothing twice. Behind the events come the maps.

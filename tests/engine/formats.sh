@@ -59,7 +59,8 @@ record() {
     status=0
     "${as_user[@]}" fastsdt-trace record "$@" >out 2>err || status=$?
 }
-here() { find . -mindepth 1 -maxdepth 1 ! -name 'app*' ! -name out ! -name err ! -name report ! -name in ! -name answers ! -name maps | sort | xargs; }
+here() { find . -mindepth 1 -maxdepth 1 ! -name 'app*' ! -name out ! -name err ! -name report ! -name in ! -name answers ! -name maps |
+    sort | xargs; }
 
 # All of one run: what it makes and what export makes of its trace later.
 record --buffer 4M -e "$script" -o one -o one.json -o one.otlp.json -o one.pftrace -o one.html -- ./app 500
@@ -72,7 +73,8 @@ for ending in json otlp.json pftrace html; do
 done
 "${as_user[@]}" fastsdt-trace report one -o three.html 2>err || fail "report: $(cat err)"
 cmp two.html three.html || fail "export -o FILE.html and report -o FILE.html differ"
-expect "a run: what is left" "$(here)" "./one ./one.html ./one.json ./one.otlp.json ./one.pftrace ./three.html ./two.html ./two.json ./two.otlp.json ./two.pftrace"
+expect "a run: what is left" "$(here)" \
+    "./one ./one.html ./one.json ./one.otlp.json ./one.pftrace ./three.html ./two.html ./two.json ./two.otlp.json ./two.pftrace"
 rm -r one* two* three*
 
 # A file alone: what the program does is in it, and nothing else is left.
@@ -99,7 +101,8 @@ python3 app.check.py alone.json 300 2 || fail "a file: $(tail -n 3 alone.json)"
 # One that is there becomes another; functions makes files too.
 status=0
 "${as_user[@]}" fastsdt-trace functions --functions inner -o alone.json -- ./app 20 >out 2>err || status=$?
-expect "functions: status ($(cat err))" "$status $(here) $(awk '$NF == "inner" { print $1 }' out) $(grep -c '"ph":"B"' alone.json)" "0 ./alone.json 80 80"
+expect "functions: status ($(cat err))" "$status $(here) $(awk '$NF == "inner" { print $1 }' out) $(grep -c '"ph":"B"' alone.json)" \
+    "0 ./alone.json 80 80"
 # What cannot be written is refused before anything runs, and what is there stays.
 cp alone.json app.json
 mkdir there.json
@@ -131,7 +134,8 @@ END
 done
 rm -r app.large*
 
-# A signal while the file is made: it is not there, and the trace is kept. The tracer stands still from where the file is begun until it has the signal.
+# A signal while the file is made: it is not there, and the trace is kept. The tracer stands still from where the file is begun until it has the
+# signal.
 mkfifo in answers
 "${as_user[@]}" ./app 200000 - <in >answers &
 pid=$!
@@ -149,7 +153,8 @@ kill -CONT $tracer
 report
 kept=$(echo late.otlp.json.??????)
 expect "a signal: $(cat err)" "$status $(here)" "2 ./large ./$kept"
-grep -q "^fastsdt-trace: .*late.otlp.json: interrupted, nothing was written; what was recorded is in $kept, of which" err || fail "a signal: $(cat err)"
+grep -q "^fastsdt-trace: .*late.otlp.json: interrupted, nothing was written; what was recorded is in $kept, of which" err ||
+    fail "a signal: $(cat err)"
 "${as_user[@]}" fastsdt-trace export "$kept" -o kept.json || fail "export of what was kept"
 python3 app.check.py kept.json 200000 1 || fail "a signal: what was kept"
 rm -r large kept.json late*

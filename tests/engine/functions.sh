@@ -9,7 +9,8 @@ need "$plugin" python3
 compile() { # OUTPUT OPTIONS...: all entries that can be armed
     local output=$1
     shift
-    "$plugin" -O2 -fplugin="$FASTSDT_BUILD/$plugin/fastprobe.so" -fplugin-arg-fastprobe-entry=nop10 "$@" "$FASTSDT_SOURCE/examples/entry.c" -o "$output"
+    "$plugin" -O2 -fplugin="$FASTSDT_BUILD/$plugin/fastprobe.so" -fplugin-arg-fastprobe-entry=nop10 "$@" "$FASTSDT_SOURCE/examples/entry.c" \
+        -o "$output"
 }
 compile e -fplugin-arg-fastprobe-exit=nop10
 
@@ -36,7 +37,8 @@ grep -q '^@total: count 1000, ' out || fail "latency: $(cat out)"
 
 # request() ends in a jump to chain(), which makes the result: at the jump there is none yet.
 status=0
-fastsdt-trace --engine user -e 'uretprobe:./e:request { @results = sum(retval); } uretprobe:./e:request { @calls = count(); }' -- ./e 1000 >out 2>err || status=$?
+fastsdt-trace --engine user -e 'uretprobe:./e:request { @results = sum(retval); } uretprobe:./e:request { @calls = count(); }' \
+    -- ./e 1000 >out 2>err || status=$?
 expect "a tail call: status" "$status" 1
 grep -qx 'sites 0 of 1 armed (1 has no result yet, being a tail call); dropped 0' out || fail "a tail call: $(cat out)"
 fastsdt-trace --engine user -e 'uretprobe:./e:request { @calls = count(); }' -- ./e 1000 >out 2>err || fail "a tail call: $(cat err)"
@@ -45,7 +47,8 @@ grep -qx '@calls: 1000' out || fail "a tail call: $(cat out)"
 # Entries without exits: the report says what is missing, and names the command that can trace it.
 compile entries
 status=0
-fastsdt-trace --engine user --uretprobe -e 'uprobe:./entries:request { @calls = count(); } uretprobe:./entries:request { @results = count(); }' -- ./entries 1000 >out 2>err || status=$?
+fastsdt-trace --engine user --uretprobe -e 'uprobe:./entries:request { @calls = count(); } uretprobe:./entries:request { @results = count(); }' \
+    -- ./entries 1000 >out 2>err || status=$?
 expect "no exits: status" "$status" 1
 expect "no exits" "$(grep -E '^(@|sites)' out)" "@calls: 1000
 @results: 0
@@ -84,7 +87,8 @@ int main(void)
 END
 "$plugin" -O2 -fplugin="$FASTSDT_BUILD/$plugin/fastprobe.so" -fplugin-arg-fastprobe-entry=nop10 stack.c -o stack
 for engine in $(engines); do
-    fastsdt-trace --engine $engine -e 'uprobe:./stack:eight { @sum = sum(sarg0); @by[str(sarg1), arg5] = count(); }' -- ./stack >out 2>err || fail "--engine $engine: $(cat err out)"
+    fastsdt-trace --engine $engine -e 'uprobe:./stack:eight { @sum = sum(sarg0); @by[str(sarg1), arg5] = count(); }' -- ./stack >out 2>err ||
+        fail "--engine $engine: $(cat err out)"
     expect "--engine $engine: on the stack" "$(grep '^@' out | sort)" "@by[often, 6]: 750
 @by[rarely, 6]: 250
 @sum: $((999 * 1000 / 2 * 0x100000000))"

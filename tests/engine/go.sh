@@ -94,14 +94,16 @@ for engine in kernel auto; do
     trace 0 --engine $engine -e 'uprobe:./calls:main.deep { @in = count(); @n = sum(arg0); } uretprobe:./calls:main.deep { @out = count(); @result = max(retval); }
         uprobe:./calls:main.waits { @waits_in = count(); } uretprobe:./calls:main.waits { @waits_out = count(); }
         uprobe:./calls:main.fails { @fails_in = count(); } uretprobe:./calls:main.fails { @fails_out = count(); }' -- ./calls
-    expect "$engine" "$(grep '^@' out | sort | xargs)" "@fails_in: 320 @fails_out: 320 @in: 32320 @n: $((320 * 5050)) @out: 32320 @result: 101 @waits_in: 320 @waits_out: 320"
+    expect "$engine" "$(grep '^@' out | sort | xargs)" \
+        "@fails_in: 320 @fails_out: 320 @in: 32320 @n: $((320 * 5050)) @out: 32320 @result: 101 @waits_in: 320 @waits_out: 320"
 done
 # A method: the receiver, a number, a text of two words, a number. Its name needs quotes.
 trace 0 -e 'uprobe:./calls:"main.(*server).add" { @n = sum(arg1); @text[str(arg2, arg3)] = count(); @more = sum(arg4); } uretprobe:./calls:"main.(*server).add" { @out = sum(retval.r0); }' -- ./calls
 expect "a method" "$(grep '^@' out | sort | xargs)" "@more: 320000 @n: 3040 @out: 323040 @text[name]: 320"
 for engine in kernel user; do
     trace 0 --engine $engine -e 'uprobe:./calls:main.waits { @[goid] = count(); } uretprobe:./calls:main.waits { @left[goid] = count(); }' -- ./calls
-    expect "$engine: goroutines and their calls" "$(sed -n 's/^@\[[1-9][0-9]*\]: /in /p; s/^@left\[[1-9][0-9]*\]: /out /p' out | sort | uniq -c | xargs)" "16 in 20 16 out 20"
+    expect "$engine: goroutines and their calls" \
+        "$(sed -n 's/^@\[[1-9][0-9]*\]: /in /p; s/^@left\[[1-9][0-9]*\]: /out /p' out | sort | uniq -c | xargs)" "16 in 20 16 out 20"
 done
 # The time of a call is that of its goroutine.
 trace 0 latency ./calls:main.waits -- ./calls
@@ -111,7 +113,8 @@ grep -q '^@total: count 320, ' out || fail "latency: $(cat out)"
 trace 1 --engine kernel -e 'uprobe:./calls:* { @in = count(); } uretprobe:./calls:* { @out = count(); }' -- ./calls
 [ "$(sed -n 's/^@in: //p' out)" -gt 32320 ] || fail "all functions: $(cat out)"
 status=0
-timeout 60 fastsdt-trace --engine kernel -e 'uprobe:./calls:main.* { @in = count(); } uretprobe:./calls:main.* { @out = count(); }' -- ./calls panic >out 2>err </dev/null || status=$?
+timeout 60 fastsdt-trace --engine kernel -e 'uprobe:./calls:main.* { @in = count(); } uretprobe:./calls:main.* { @out = count(); }' \
+    -- ./calls panic >out 2>err </dev/null || status=$?
 grep -q '^main.main()$' err || fail "a panic's trace: $(cat err)"
 ! grep -q 'unexpected return pc\|unknown caller' err || fail "a panic's trace: $(cat err)"
 # Stripped: the names are in the table that the runtime unwinds with.

@@ -103,14 +103,16 @@ for number in range(int(sys.argv[2])):
     uses = " ".join(f"sink = {argument};" for argument, kind in arguments)
     go.append(f"//go:noinline\nfunc {name}({', '.join(' '.join(a) for a in arguments)}) ({', '.join(results)}) {{ count++; if count < 0 {{ {uses} }}; return {returned} }}")
     names = ", ".join(f"r{i}" for i in range(len(results)))
-    given = "; ".join(f"{argument} := {kind}({value_of(kind)})" if kind in SCALARS else f"{argument} := {value_of(kind)}" for argument, kind in arguments)
+    given = "; ".join(f"{argument} := {kind}({value_of(kind)})" if kind in SCALARS else f"{argument} := {value_of(kind)}"
+                      for argument, kind in arguments)
     unused = "".join(f"; _ = {argument}" for argument, kind in arguments) + "".join(f"; _ = r{i}" for i in range(len(results)))
     calls.append(f"{{ {given}; {'; '.join(own)}; {names}{' := ' if names else ''}{name}({', '.join(a for a, k in arguments)}){unused}; {'; '.join(own_results)} }}")
     bt.append(f"uprobe:./program:main.{name} {{ {' '.join(told)} }}")
     if told_results:
         bt.append(f"uretprobe:./program:main.{name} {{ {' '.join(told_results)} }}")
 with open("program.go", "w", encoding="ascii") as text:
-    print('package main\n\nimport "fmt"\n\nvar count int\nvar sink any\n\nfunc bit(b bool) int {\n\tif b {\n\t\treturn 1\n\t}\n\treturn 0\n}\n', file=text)
+    print('package main\n\nimport "fmt"\n\nvar count int\nvar sink any\n\nfunc bit(b bool) int {\n\tif b {\n\t\treturn 1\n\t}\n\treturn 0\n}\n',
+          file=text)
     for name, members in structures:
         print(f"type {name} struct {{ {'; '.join(f'{m} {k}' for m, k in members)} }}", file=text)
     print("\n".join(go), file=text)

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# delve comes to a Go program whose functions are armed: it stops where it stops in one that nobody traces, with the same arguments and stacks, and each
-# call is counted. While delve is there no other tracer can come, and one that ends cannot take its sites back: both say so, and the next one does it.
+# delve comes to a Go program whose functions are armed: it stops where it stops in one that nobody traces, with the same arguments and stacks, and
+# each call is counted. While delve is there no other tracer can come, and one that ends cannot take its sites back: both say so, and the next one
+# does it.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
 need python3
@@ -169,7 +170,8 @@ for go in go /usr/lib/go-1.19/bin/go; do
     stops
     status=0
     "${as_user[@]}" fastsdt-trace --engine user -t 0.1 -p $pid -e 'uprobe:./stops:main.* { @ = count(); }' >out 2>err 3>&- 4<&- 6>&- || status=$?
-    expect "$version: beside delve ($(cat out))" "$status $(cut -d' ' -f2- err | sed "s/$pid/PID/; s/$debugger/DELVE/; s/[0-9]\+ (dlv)/DELVE (dlv)/")" \
+    expect "$version: beside delve ($(cat out))" \
+        "$status $(cut -d' ' -f2- err | sed "s/$pid/PID/; s/$debugger/DELVE/; s/[0-9]\+ (dlv)/DELVE (dlv)/")" \
         "2 process PID: process DELVE (dlv) traces it, and only one can; detach that first"
     goes continue clearall
     rests

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# gdb comes to a Go program whose functions are armed: it has the same stacks and stops at the same places as in one that nobody traces, and the program
-# goes on. Debuggers break behind a function's first instructions, which must not be inside of a jump.
+# gdb comes to a Go program whose functions are armed: it has the same stacks and stops at the same places as in one that nobody traces, and the
+# program goes on. Debuggers break behind a function's first instructions, which must not be inside of a jump.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
 need gdb python3
@@ -78,8 +78,10 @@ works_or_rests() {
 }
 # gdb_says: where it stops, by function and line, and which functions are on the stack there.
 gdb_says() {
-    timeout 100 gdb -nx -q -batch -p $pid -ex 'tbreak main.small' -ex continue -ex 'backtrace 4' -ex 'tbreak main.large' -ex continue -ex 'backtrace 4' \
-        -ex 'tbreak main.frameless' -ex continue -ex 'backtrace 4' -ex 'tbreak main.leaf' -ex continue -ex 'backtrace 5' -ex finish -ex finish -ex 'break main.small' -ex continue -ex continue -ex 'backtrace 4' \
+    timeout 100 gdb -nx -q -batch -p $pid -ex 'tbreak main.small' -ex continue -ex 'backtrace 4' -ex 'tbreak main.large' -ex continue \
+        -ex 'backtrace 4' \
+        -ex 'tbreak main.frameless' -ex continue -ex 'backtrace 4' -ex 'tbreak main.leaf' -ex continue -ex 'backtrace 5' -ex finish -ex finish \
+        -ex 'break main.small' -ex continue -ex continue -ex 'backtrace 4' \
         -ex delete -ex detach </dev/null >gdb.out 2>&1 || fail "gdb: $(cat gdb.out)"
     # It may be anywhere when gdb comes.
     sed '1,/^Temporary breakpoint 1 /d' gdb.out | sed -nE 's/.*(main\.[a-z]*) \(.*\/(stops\.go:[0-9]+)$/\1 \2/p'
@@ -106,7 +108,8 @@ for line in open(f'/proc/{sys.argv[1]}/maps'):
     at, what, offset = line.split()[:3]
     if 'x' in what and line.rstrip().endswith(' ' + sys.argv[2]):
         start, end = (int(x, 16) for x in at.split('-'))
-        sys.stdout.buffer.write(os.pread(os.open(sys.argv[2], os.O_RDONLY), end - start, int(offset, 16)).ljust(end - start, b'\0'))" "$pid" "$program") ||
+        sys.stdout.buffer.write(os.pread(os.open(sys.argv[2], os.O_RDONLY), end - start, int(offset, 16)).ljust(end - start, b'\0'))" "$pid" \
+            "$program") ||
         fail "$version: its code is not its file's"
     works_or_rests
     gdb_says >alone

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# What is said about Go programs where something cannot be had: which result or function, what is missing in the program, and nothing that would harm it
-# (--uretprobe) or that nobody can do (bpftrace). Names of methods and of generic functions are written as tracebacks have them.
+# What is said about Go programs where something cannot be had: which result or function, what is missing in the program, and nothing that would
+# harm it (--uretprobe) or that nobody can do (bpftrace). Names of methods and of generic functions are written as tracebacks have them.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
 need_go
@@ -74,7 +74,8 @@ says 2 'means several functions' -e 'uprobe:./said:main.* { @ = sum(args.n); }' 
 says 2 'where n is passed is not known: this is a generic method' -e "uprobe:./said:\"$put\" { @ = sum(args.n); }" -- ./said
 says 2 './stripped has no debug information' -e 'uprobe:./stripped:main.two { @ = sum(args.n); }' -- ./stripped
 says 2 'build it without' -e 'uretprobe:./stripped:main.two { @ = sum(retval.r0); }' -- ./stripped
-says 1 '1 is a Go function without a check of its stack; --engine kernel traces it' --engine user -e 'uprobe:./said:main.leaf { @ = count(); }' -- ./said
+says 1 '1 is a Go function without a check of its stack; --engine kernel traces it' --engine user -e 'uprobe:./said:main.leaf { @ = count(); }' \
+    -- ./said
 says 2 'nothing matches ./said:main.(*bix).put: ' latency './said:main.(*bix).put' -- ./said
 says 1 'nothing matched --functions main.(*bix).put: ' functions --functions 'main.(*bix).put' -- ./said
 # Names as they are.

@@ -45,7 +45,8 @@ print(sum(all + [v for v in all if v % 64 == 0]))")"
     grep -q "\"calls\":$passes,.*\"function\":\"main.recovered\"" out || fail "$file: calls by goroutine: $(cat out)"
 done
 
-# What stays without names is the same code: but for its symbols' own (runtime.text), and functions that only symbols name, all that can move there can here.
+# What stays without names is the same code: but for its symbols' own (runtime.text), and functions that only symbols name, all that can move there
+# can here.
 fastsdt-check --armable named >with && fastsdt-check --armable s/goes >without || fail "--armable"
 python3 - <<'END' || fail "what can be armed differs"
 import re

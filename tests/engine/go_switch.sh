@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Functions of Go programs with a switch that the compiler makes a table of: their entries and all of their returns can be armed, with frames of each size.
-# Go 1.19, which Debian has, makes frames otherwise than Go 1.21 and later. Counts are the program's own.
+# Functions of Go programs with a switch that the compiler makes a table of: their entries and all of their returns can be armed, with frames of
+# each size. Go 1.19, which Debian has, makes frames otherwise than Go 1.21 and later. Counts are the program's own.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
 need python3

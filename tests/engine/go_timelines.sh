@@ -97,7 +97,8 @@ grep -q 'goroutine [1-9]' page2.html || fail "no goroutine on the page"
 
 # ---- A script's own events, and what follows a shell that starts the program.
 rm -rf trace2
-fastsdt-trace record -o trace2 -e 'uprobe:./goes:main.counted { printf("%d", arg0); }' -- sh -c './goes 5; true' >out 2>err || fail "record: $(cat err)"
+fastsdt-trace record -o trace2 -e 'uprobe:./goes:main.counted { printf("%d", arg0); }' -- sh -c './goes 5; true' >out 2>err ||
+    fail "record: $(cat err)"
 fastsdt-trace export trace2 -o trace2.json
 python3 - <<'END' || fail "a script's events: $(cat trace2.json)"
 import json

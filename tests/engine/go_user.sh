@@ -1,6 +1,6 @@
 #!/bin/bash
-# Functions of Go programs under the user engine, by an ordinary user: counts as the program's own (churn.go), goid, latency, what cannot be armed; tracers
-# that come and go, many of them killed, while goroutines are preempted everywhere; the runtime's own dumps; a standard library's test.
+# Functions of Go programs under the user engine, by an ordinary user: counts as the program's own (churn.go), goid, latency, what cannot be armed;
+# tracers that come and go, many of them killed, while goroutines are preempted everywhere; the runtime's own dumps; a standard library's test.
 # tests/long/move-go.sh has many more of those.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
@@ -48,7 +48,8 @@ print(sum(v % 200 + 1 for v in all))" | xargs | cut -d' ' -f1,2)
 expect "arg0 and retval" "$(maps value) $(maps result)" "$value $result"
 [ "$(grep -c '^@by\[[1-9]' "$here/out")" -ge 8 ] || fail "goid: $(cat "$here/out")"
 expect "calls by goroutine" "$(sed -n 's/^@by\[.*: //p' "$here/out" | python3 -c 'import sys; print(sum(map(int, sys.stdin)))')" "$(maps deep)"
-"${as_user[@]}" fastsdt-trace -e 'uprobe:./goes:main.counted { @in = count(); }' -- ./goes 10 >"$here/out" 2>"$here/err" || fail "auto: $(cat "$here/err")"
+"${as_user[@]}" fastsdt-trace -e 'uprobe:./goes:main.counted { @in = count(); }' -- ./goes 10 >"$here/out" 2>"$here/err" ||
+    fail "auto: $(cat "$here/err")"
 expect "auto" "$(maps in)" "$(own | cut -d' ' -f3)"
 # All functions of the program, and of the runtime in it.
 trace 0 -e 'uprobe:./goes:* { @in = count(); } uretprobe:./goes:* { @out = count(); }' -- ./goes 100
@@ -59,7 +60,8 @@ grep -q '^@total: count ' "$here/out" || fail "latency: $(cat "$here/out")"
 expect "latency" "$(sed -n 's/^@total: count \([0-9]*\),.*/\1/p' "$here/out")" "$(own | cut -d' ' -f1)"
 trace 0 top --functions main.turn --duration 20 -- ./goes 50
 grep -q 'main\.turn' "$here/out" || fail "top: $(cat "$here/out")"
-trace 0 --read-memory -e 'uprobe:./strconv.test:strconv.Atoi { @[str(arg0, arg1)] = count(); @t[tid] = count(); }' -- ./strconv.test -test.short -test.run TestAtoi
+trace 0 --read-memory -e 'uprobe:./strconv.test:strconv.Atoi { @[str(arg0, arg1)] = count(); @t[tid] = count(); }' \
+    -- ./strconv.test -test.short -test.run TestAtoi
 grep -q '^@\[12345\]: ' "$here/out" || fail "str() of a string: $(cat "$here/out" "$here/err")"
 trace 0 -e 'uprobe:./strconv.test:* { @in = count(); } uretprobe:./strconv.test:* { @out = count(); }' -- ./strconv.test -test.short
 grep -qx PASS "$here/out" || fail "strconv: $(cat "$here/out" "$here/err")"

@@ -157,8 +157,8 @@ cross $UNWOUND_OPTIONS "$FASTSDT_SOURCE/tests/engine/unwound.c" -o guest/bin/unw
 cross $UNWOUND_OPTIONS -mbranch-protection=standard "$FASTSDT_SOURCE/tests/engine/unwound.c" -o guest/bin/unwound-signed
 cross $UNWOUND_OPTIONS -static "$FASTSDT_SOURCE/tests/engine/unwound.c" -o guest/bin/unwound-static 2>/dev/null
 cross_cxx -std=c++20 -pthread "$FASTSDT_SOURCE/tests/engine/ways.cpp" -o guest/bin/ways
-# Go programs: one without symbols and without C code, whose threads have no thread pointers here, and one with probes of its own. test.sh --all has more
-# ways to build the first.
+# Go programs: one without symbols and without C code, whose threads have no thread pointers here, and one with probes of its own. test.sh --all has
+# more ways to build the first.
 go=()
 if have go; then
     export CGO_ENABLED=0 GOFLAGS=-mod=mod GOCACHE=${GOCACHE:-$FASTSDT_BUILD/tests/go-cache}
@@ -167,7 +167,8 @@ if have go; then
     go=(goes)
     if whole; then
         build_go -buildmode=pie -o guest/bin/goes-pie "$FASTSDT_SOURCE/tests/engine/churn.go"
-        CC=aarch64-linux-gnu-gcc CGO_ENABLED=1 build_go -o guest/bin/goes-c "$FASTSDT_SOURCE/tests/engine/churn.go" "$FASTSDT_SOURCE/tests/engine/churn_c.go"
+        CC=aarch64-linux-gnu-gcc CGO_ENABLED=1 build_go -o guest/bin/goes-c "$FASTSDT_SOURCE/tests/engine/churn.go" \
+            "$FASTSDT_SOURCE/tests/engine/churn_c.go"
         go+=(goes-pie goes-c)
     fi
     status=0
@@ -417,7 +418,8 @@ lines attach | matches -x 'sites 2 of 2 armed; dropped 0' || fail "attach: $(lin
 
 # leaf() has no frame: x29 leads to that of middle(), which called it, and behind 20,000 bytes to that of outer().
 stacks=$(lines deep | sed -E 's/^ +//; s/\+[0-9]+$//' | tr '\n' ' ')
-for stack in '@hit\[ leaf outer main \]: 300' '@hit\[ leaf outer [^ ]+ \]: 200' '@in\[ middle outer \]: 500' '@out\[ outer \]: 500' 'sites ([0-9]+) of \1 armed; dropped 0'; do
+for stack in '@hit\[ leaf outer main \]: 300' '@hit\[ leaf outer [^ ]+ \]: 200' '@in\[ middle outer \]: 500' '@out\[ outer \]: 500' \
+    'sites ([0-9]+) of \1 armed; dropped 0'; do
     matches -E " $stack " <<<" $stacks " || fail "stacks: $stack: $stacks"
 done
 
@@ -428,7 +430,8 @@ for program in unwound unwound-signed unwound-static unwound-threads; do
     [ $program != unwound-threads ] || from=once count=50
     expect "$program" "$(folded | grep ';leaf ')" "$(each $from $count)"
     expect "$program: the last line" "$(grep '^sites' out | sed -E 's/^sites ([0-9]+) of \1 /all /')" "all armed; dropped 0"
-    expect "$program: exits" "$(sed -nE 's/^(@out;)?(aligned|all|compare|deep|handler|large|variable) ([0-9]+)$/\2 \3/p' out | sort)" "$(for caller in aligned all compare deep handler large variable; do echo "$caller $count"; done)"
+    expect "$program: exits" "$(sed -nE 's/^(@out;)?(aligned|all|compare|deep|handler|large|variable) ([0-9]+)$/\2 \3/p' out | sort)" \
+        "$(for caller in aligned all compare deep handler large variable; do echo "$caller $count"; done)"
 done
 
 # As executes.sh has it: no hit of the program is missed, nine and its constructor's.
@@ -495,11 +498,13 @@ print(sum(all), sum(v + (v % 4 == 2) for v in all))")
     read -r passes wrong _ < <(sed -n 's/^did //p' out)
     expect "$program: functions" "$wrong $(awk '$NF == "main.turn" { print $1 }' out)" "0 $passes"
     lines "go-all-$program" >out
-    expect "$program: all functions" "$(sed -nE 's/^did [0-9]+ ([0-9]+) .*/wrong \1/p; s/^(@in|@out): [0-9]{5,}$/\1/p; s/^sites ([0-9]{4,}) of \1 armed; dropped 0; left out [0-9]+$/sites/p; s/^(exit .*|status .*)/\1/p' out | xargs)" \
+    expect "$program: all functions" \
+        "$(sed -nE 's/^did [0-9]+ ([0-9]+) .*/wrong \1/p; s/^(@in|@out): [0-9]{5,}$/\1/p; s/^sites ([0-9]{4,}) of \1 armed; dropped 0; left out [0-9]+$/sites/p; s/^(exit .*|status .*)/\1/p' out | xargs)" \
         "wrong 0 @in @out sites exit 0"
     [ $program != goes-c ] || continue
     lines "go-attach-$program" >out
-    expect "$program: while it runs" "$(sed -E 's/^quiet [0-9]+ 0 0$/right/; s/^@(in|out): [0-9]+$/\1/; s/^sites ([0-9]{4,}) of \1 armed; dropped 0; left out [0-9]+$/sites/' out | xargs)" \
+    expect "$program: while it runs" \
+        "$(sed -E 's/^quiet [0-9]+ 0 0$/right/; s/^@(in|out): [0-9]+$/\1/; s/^sites ([0-9]{4,}) of \1 armed; dropped 0; left out [0-9]+$/sites/' out | xargs)" \
         "in out sites right right in out sites right as it was exit 0"
 done
 if [ -e guest/bin/busy ]; then
@@ -507,7 +512,8 @@ if [ -e guest/bin/busy ]; then
     read -r steps wrong < <(grep -E '^[0-9]+ [0-9]+$' out)
     expect "probes of Go" "$wrong $(grep -E '^(@n|@bad): ' out | sort | xargs) $(grep '^all ' out)" "0 @bad: 0 @n: $steps all -1 255 -2 65535 -3"
     for map in g t; do
-        expect "probes of Go: @$map" "$(sed -nE "s/^@$map\[[1-9][0-9]*\]: //p" out | python3 -c 'import sys; print(sum(map(int, sys.stdin)))')" "$steps"
+        expect "probes of Go: @$map" "$(sed -nE "s/^@$map\[[1-9][0-9]*\]: //p" out | python3 -c 'import sys; print(sum(map(int, sys.stdin)))')" \
+            "$steps"
     done
 fi
 

@@ -239,7 +239,8 @@ END
 gcc -O2 loads.c -o loads
 rm -f in answers report
 driven ./loads ./plugin.so
-start_tracer fastsdt-trace --engine kernel -p "$pid" -e 'interval:ms:10 { printf("armed\n"); } uprobe:./loads:main { @main = count(); } usdt:./plugin.so:plugin:hit { @ = count(); @sum = sum(arg0); }'
+start_tracer fastsdt-trace --engine kernel -p "$pid" \
+    -e 'interval:ms:10 { printf("armed\n"); } uprobe:./loads:main { @main = count(); } usdt:./plugin.so:plugin:hit { @ = count(); @sum = sum(arg0); }'
 did
 did
 did
@@ -263,13 +264,15 @@ END
 gcc -O1 -I"$INCLUDE" many.c -o many
 rm in answers report
 driven ./many
-start_tracer fastsdt-trace --engine kernel -p "$pid" -e 'interval:ms:10 { printf("armed\n"); } usdt:./many:m:* { @[probe] = sum(arg0); @n = count(); }'
+start_tracer fastsdt-trace --engine kernel -p "$pid" \
+    -e 'interval:ms:10 { printf("armed\n"); } usdt:./many:m:* { @[probe] = sum(arg0); @n = count(); }'
 links=$(grep -lx 'link_type:.*' /proc/$tracer/fdinfo/* | wc -l)
 programs=$(grep -lxE 'prog_type:\s2' /proc/$tracer/fdinfo/* | wc -l) # BPF_PROG_TYPE_KPROBE
 did
 kill -INT $tracer
 report
-expect "a thousand sites: $(cat err)" "$status $(grep -c '^@\[' maps) $(grep -E '^@n|@\[usdt:./many:m:p999\]' maps | sort | xargs)" "0 1000 @[usdt:./many:m:p999]: 999 @n: 1000"
+expect "a thousand sites: $(cat err)" "$status $(grep -c '^@\[' maps) $(grep -E '^@n|@\[usdt:./many:m:p999\]' maps | sort | xargs)" \
+    "0 1000 @[usdt:./many:m:p999]: 999 @n: 1000"
 [ "$links" -le 20 ] || fail "a thousand sites: $links links"
 expect "a thousand sites: programs" "$programs" 1
 exec 3>&- 4<&-
@@ -315,7 +318,8 @@ trace 1 -e 'usdt:./threads:t:hit { @ = sum(len(ustack)); }' -- ./threads 2
 grep -qx "sites 0 of 1 armed (1 cannot be had in the kernel: len() of a stack is engine user's); dropped 0" out || fail "len(ustack): $(cat out)"
 trace 2 -e 'usdt:./threads:t:hit { @[ustack(dwarf)] = count(); }'
 grep -q '^fastsdt-trace: --engine kernel: ustack(dwarf) needs to know what a process has mapped' err || fail "ustack(dwarf) of everyone: $(cat err)"
-fastsdt-trace -e 'usdt:./threads:t:hit { @[ustack(dwarf)] = count(); }' >out 2>err </dev/null && fail "ustack(dwarf) of everyone, engine auto: status 0"
+fastsdt-trace -e 'usdt:./threads:t:hit { @[ustack(dwarf)] = count(); }' >out 2>err </dev/null &&
+    fail "ustack(dwarf) of everyone, engine auto: status 0"
 expect "ustack(dwarf) of everyone, engine auto" "$(cat err)" \
     "fastsdt-trace: name a process with --pid, all that have a file with --exe, or a command after --: ustack(dwarf) needs to know what a process has mapped"
 # More than the verifier takes: the message has the way out.

@@ -37,7 +37,8 @@ gcc -O2 -I"$INCLUDE" main.c -o main -ldl
 begin() {
     rm -f in answers report err && : >out # another tracer's last line is not this one's
     LD_AUDIT=${audit:-} driven "$@"
-    "${as_user[@]}" fastsdt-trace --engine user --interval 0.02 -e 'usdt:*:lib:work { @n = count(); } usdt:*/main:app:start { @start = count(); }' -p $pid >out 2>err 3>&- 4<&- &
+    "${as_user[@]}" fastsdt-trace --engine user --interval 0.02 \
+        -e 'usdt:*:lib:work { @n = count(); } usdt:*/main:app:start { @start = count(); }' -p $pid >out 2>err 3>&- 4<&- &
     tracer=$!
     until grep -q '^sites 1 of 1 armed' out; do kill -0 $tracer || fail "$(cat err)"; done
 }

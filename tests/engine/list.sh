@@ -46,7 +46,8 @@ fastsdt-trace -l script.bt >some 2>err || fail "of a script: $(cat err)"
 expect "of a script" "$(cat some)" "interval:ms:
 $(grep closed out)"
 expect "of -e" "$(fastsdt-trace -l -e 'usdt:./app:shop:c* { }')" "$(grep closed out)"
-expect "timers" "$(fastsdt-trace -l 'interval:*' | xargs) $(fastsdt-trace -l 'profile:h*')" "interval:hz: interval:ms: interval:s: interval:us: profile:hz:"
+expect "timers" "$(fastsdt-trace -l 'interval:*' | xargs) $(fastsdt-trace -l 'profile:h*')" \
+    "interval:hz: interval:ms: interval:s: interval:us: profile:hz:"
 here=$PWD
 (cd / && PATH=$here:$PATH fastsdt-trace --list usdt:app:depot:empty) >some
 expect "in PATH" "$(cat some)" "usdt:$PWD/app:depot:empty"

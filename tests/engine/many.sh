@@ -56,7 +56,8 @@ for map in calls returns; do
 done
 expect "@places" "$(sed -nE 's/^@places\[uprobe:\.\/main:g([0-9]+)\]: 2$/\1/p' maps | sort -n | sha1sum)" "$(seq 0 $((sites - 1)) | sha1sum)"
 expect "@texts" "$(sed -nE 's/^@texts\[g([0-9]+), uprobe:\.\/main:g\1\]: 2$/\1/p' maps | sort -n | sha1sum)" "$(seq 0 $((sites - 1)) | sha1sum)"
-"${as_user[@]}" fastsdt-trace --engine user --dry-run -d code -p "$pid" -e 'uprobe:./main:g[0-9]* { @[func] = count(); }' >code 2>err || fail "$(cat err)"
+"${as_user[@]}" fastsdt-trace --engine user --dry-run -d code -p "$pid" -e 'uprobe:./main:g[0-9]* { @[func] = count(); }' >code 2>err ||
+    fail "$(cat err)"
 expect "one copy of the clause" "$(grep -c 'called by the stubs of many sites' code)" 1
 expect "called by all" "$(grep -c "call 0x0*$(sed -n 's/^0x\([0-9a-f]*\)  called by.*/\1/p' code)\$" <(tr A-F a-f <code | sed 's/0X/0x/'))" $sites
 exec 3>&-

@@ -37,7 +37,8 @@ done
 # Maps that are printed and cleared before the end, and what is left for the end. Blank lines, which bpftrace puts between, are not compared.
 printed() { # ENGINE
     fastsdt-trace --engine "$1" -e 'BEGIN { printf("begin\n"); } usdt:./maps:t:hit { @k[arg0] = sum(arg0); @c = count(); @h[arg0 % 7 == 0] = hist(arg0); @s = stats(arg0); }
-        END { printf("end\n"); print(@k, 3); print(@k, 2, 10); clear(@k); print(@c); print(@h, 1); print(@h, 1, 2); clear(@h); }' -- ./maps 101 >"$1.out" 2>"$1.err" ||
+        END { printf("end\n"); print(@k, 3); print(@k, 2, 10); clear(@k); print(@c); print(@h, 1); print(@h, 1, 2); clear(@h); }' \
+            -- ./maps 101 >"$1.out" 2>"$1.err" ||
         fail "--engine $1: $(cat "$1.err")"
     grep -vE '^$|^Attaching|^sites ' "$1.out"
 }

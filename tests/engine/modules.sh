@@ -52,7 +52,8 @@ expect "--dry-run: stubs that come back" "$(grep -c '^0x.* can be armed$' out) $
 
 # A library that is loaded later is found; the report shows when. Twice: it is unloaded in between.
 mkfifo in out2 report
-"${as_user[@]}" fastsdt-trace --engine user --interval 0.02 -e 'usdt:*:lib:work { @n = count(); @sum = sum(arg0); } usdt:*:app:start { @start = count(); }' -- ./main <in >report 2>err &
+"${as_user[@]}" fastsdt-trace --engine user --interval 0.02 \
+    -e 'usdt:*:lib:work { @n = count(); @sum = sum(arg0); } usdt:*:app:start { @start = count(); }' -- ./main <in >report 2>err &
 tracer=$!
 exec 3>in 5<report
 reported() { # PATTERN: reads reports until one has it
@@ -107,7 +108,8 @@ int main(void)
 }
 END
 gcc -O2 -I"$INCLUDE" turns.c -o turns -ldl
-"${as_user[@]}" fastsdt-trace --engine user --interval 0.02 -e 'usdt:*:plugin:* { @[probe, arg0] = count(); } usdt:*:app:start { @start = count(); }' -- ./turns <in >report 2>err &
+"${as_user[@]}" fastsdt-trace --engine user --interval 0.02 \
+    -e 'usdt:*:plugin:* { @[probe, arg0] = count(); } usdt:*:app:start { @start = count(); }' -- ./turns <in >report 2>err &
 tracer=$!
 exec 3>in 5<report
 for round in 1 2 3; do
@@ -139,14 +141,16 @@ expect "wrong operands" "$(grep -E '^@\[' rest | grep -vE 'one, 111\]|two, 222\]
 printf '#!/bin/sh\nexec nice ./linked\n' >script
 chmod +x script
 for command in "env A=1 nice ./linked" ./script; do
-    "${as_user[@]}" fastsdt-trace --engine user -e 'usdt:*:lib:constructed, usdt:*:app:start { @[probe] = count(); }' -- $command </dev/null >out 2>err ||
+    "${as_user[@]}" fastsdt-trace --engine user -e 'usdt:*:lib:constructed, usdt:*:app:start { @[probe] = count(); }' \
+        -- $command </dev/null >out 2>err ||
         fail "$command: $(cat err out)"
     expect "$command" "$(grep '^@' out | sed 's/usdt:[^:]*://' | sort | xargs)" "@[app:start]: 1 @[lib:constructed]: 1"
     grep -qx 'sites 2 of 2 armed; dropped 0' out || fail "$command: $(cat out)"
 done
 # While the next program is awaited, signals, stops and the end work for the program as ever. SIGCONT is sent until it has worked, since one
 # that is sent before the stop is lost.
-"${as_user[@]}" fastsdt-trace --engine user -e 'usdt:*:app:start { @ = count(); }' -- sh -c 'trap "echo caught" USR1; kill -USR1 $$; (until [ -e continued ]; do kill -CONT $$; done) & kill -STOP $$; : >continued; wait; exec ./main' </dev/null >out 2>err ||
+"${as_user[@]}" fastsdt-trace --engine user -e 'usdt:*:app:start { @ = count(); }' \
+    -- sh -c 'trap "echo caught" USR1; kill -USR1 $$; (until [ -e continued ]; do kill -CONT $$; done) & kill -STOP $$; : >continued; wait; exec ./main' </dev/null >out 2>err ||
     fail "signals: $(cat err out)"
 expect "signals" "$(head -2 out | xargs)" "caught @: 1"
 status=0
@@ -154,7 +158,8 @@ status=0
 expect "killed: status" "$status" 1
 grep -q 'sh was killed by signal 9' err || fail "killed: $(cat err)"
 
-# A program that has sites of its own and executes another, which is not followed: a message says so, the status says incomplete, and the counts until then are there.
+# A program that has sites of its own and executes another, which is not followed: a message says so, the status says incomplete, and the counts
+# until then are there.
 cat >executes.c <<'END'
 #include <fastsdt.h>
 #include <unistd.h>

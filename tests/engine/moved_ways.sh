@@ -29,7 +29,8 @@ driven ./ways
 do_one p
 entry() { bytes_of '_Z5peeks.*'; }
 own=$(entry)
-fastsdt-trace --engine user -p $pid -e 'uprobe:./ways:*, uprobe:*/lib*:* { @in = count(); } uretprobe:./ways:*, uretprobe:*/lib*:* { @out = count(); }' >out 2>err 3>&- 4<&- &
+fastsdt-trace --engine user -p $pid \
+    -e 'uprobe:./ways:*, uprobe:*/lib*:* { @in = count(); } uretprobe:./ways:*, uretprobe:*/lib*:* { @out = count(); }' >out 2>err 3>&- 4<&- &
 tracer=$!
 until [ "$(entry)" != "$own" ]; do kill -0 $tracer || fail "attached: $(cat out err)"; done
 for each in $all; do do_one $each; echo "$did"; done >with
@@ -40,7 +41,8 @@ grep -qE '^sites [0-9]{4,} of [0-9]{4,} armed; dropped 0' out || fail "attached:
 
 # A forked child that comes to handle faults sees no stub's address: what may fault is given up there, whether its hits count or not.
 for follow in '' --follow; do
-    fastsdt-trace --engine user $follow -p $pid -e 'uprobe:./ways:_Z5peeks* { @peeks = count(); } uprobe:./ways:_Z4adds* { @adds = count(); }' >out 2>err 3>&- 4<&- &
+    fastsdt-trace --engine user $follow -p $pid \
+        -e 'uprobe:./ways:_Z5peeks* { @peeks = count(); } uprobe:./ways:_Z4adds* { @adds = count(); }' >out 2>err 3>&- 4<&- &
     tracer=$!
     until [ "$(entry)" != "$own" ]; do kill -0 $tracer || fail "a child's handler: $(cat out err)"; done
     do_one k
@@ -58,7 +60,8 @@ sites 2 of 2 armed; dropped 0; $([ -z "$follow" ] && echo forked || echo followe
 done
 
 # A handler that comes later sees no stub's address: what may fault is given up.
-fastsdt-trace --engine user -p $pid -e 'uprobe:./ways:_Z5peeks* { @peeks = count(); } uprobe:./ways:_Z4adds* { @adds = count(); }' >out 2>err 3>&- 4<&- &
+fastsdt-trace --engine user -p $pid \
+    -e 'uprobe:./ways:_Z5peeks* { @peeks = count(); } uprobe:./ways:_Z4adds* { @adds = count(); }' >out 2>err 3>&- 4<&- &
 tracer=$!
 until [ "$(entry)" != "$own" ]; do kill -0 $tracer || fail "a handler: $(cat out err)"; done
 do_one p

@@ -80,7 +80,8 @@ fi
 
 # All names: those of the program before it was stripped, but for parts and what no function is.
 named() { nm "$1" | awk '$2 ~ /^[TtWw]$/ && $1 ~ /^[0-9a-f]+$/ && $3 !~ /^(_DYNAMIC|.*\.cold)/ { print $3 }' | LC_ALL=C sort -u; }
-armable() { fastsdt-check --json "$@" --armable | python3 -c 'import json, sys; print(*sorted({f["name"] for f in json.load(sys.stdin)["files"][0]["functions"]}), sep="\n")'; }
+armable() { fastsdt-check --json "$@" --armable |
+    python3 -c 'import json, sys; print(*sorted({f["name"] for f in json.load(sys.stdin)["files"][0]["functions"]}), sep="\n")'; }
 expect "all functions" "$(armable stripped --debug-dir good)" "$(armable full)"
 [ -z "$(comm -13 <(named full) <(armable full))" ] || fail "functions that nm does not have: $(comm -13 <(named full) <(armable full))"
 
@@ -91,8 +92,10 @@ refused() {
     shift 3
     ! fastsdt-trace --engine user "$@" -e "uprobe:./$program:hidden { @ = count(); }" -- "./$program" >out 2>err || fail "$what was used"
     matches -E "$pattern" <err || fail "$what: $(cat err)"
-    matches -E "nothing match(ed|es) uprobe:./$program:hidden( so far)?: .* is stripped, and no debug file of it was found" <err || fail "$what: $(cat err)"
-    fastsdt-trace --engine user "$@" -e "uprobe:./$program:shown { @[ustack(1)] = count(); }" -- "./$program" >out 2>err || fail "$what harms: $(cat err)"
+    matches -E "nothing match(ed|es) uprobe:./$program:hidden( so far)?: .* is stripped, and no debug file of it was found" <err ||
+        fail "$what: $(cat err)"
+    fastsdt-trace --engine user "$@" -e "uprobe:./$program:shown { @[ustack(1)] = count(); }" -- "./$program" >out 2>err ||
+        fail "$what harms: $(cat err)"
     expect "$what: what the program itself has" "$(grep -c '^    shown+0$' out) $(grep -c '^]: 10$' out)" "1 1"
     matches -E "$pattern" <err || fail "$what, for a stack: $(cat err)"
 }
@@ -102,7 +105,8 @@ objcopy --only-keep-debug other other.debug
 other=$(readelf -n other | sed -n 's/.*Build ID: //p')
 in_folder wrong other.debug
 refused "another build" "wrong/.build-id/.*: a debug file that is not used: its build id is $other, and $id is wanted" stripped --debug-dir wrong
-fastsdt-check --debug-dir wrong --armable stripped 2>&1 >out | matches "its build id is $other, and $id is wanted" || fail "fastsdt-check says nothing of it"
+fastsdt-check --debug-dir wrong --armable stripped 2>&1 >out | matches "its build id is $other, and $id is wanted" ||
+    fail "fastsdt-check says nothing of it"
 rm -rf by_name && mkdir by_name && cp other.debug by_name/without.debug && cp without without2 && mv without.debug gone
 refused "another checksum" "without.debug: a debug file that is not used: its checksum is not" without2 --debug-dir by_name
 for size in 20 100 2000; do
@@ -199,7 +203,8 @@ meant() {
     local program=$1 pattern=$2 engine
     shift 2
     for engine in $try; do
-        fastsdt-trace --engine "$engine" -e "uprobe:./$program:$pattern { @[func] = count(); }" -- "./$program" >out 2>err || fail "$pattern, $engine: $(cat err out)"
+        fastsdt-trace --engine "$engine" -e "uprobe:./$program:$pattern { @[func] = count(); }" -- "./$program" >out 2>err ||
+            fail "$pattern, $engine: $(cat err out)"
         expect "$pattern, $engine" "$(sed -n 's/^@\[\(.*\)\]: /\1=/p' out | LC_ALL=C sort)" "$(printf '%s\n' "$@" | LC_ALL=C sort)"
     done
     for name in "$@"; do
@@ -221,11 +226,14 @@ while read -r listed; do
     fastsdt-trace -e "${listed%%  (*} { @ = count(); }" -- ./cxx >one 2>err || fail "what is listed is no probe: $listed: $(cat err)"
     matches -E '^@: [12]0$' <one || fail "$listed: $(cat one)"
 done <out
-expect "--list --no-demangle" "$(fastsdt-trace --no-demangle -l 'uprobe:./cxx:*ns*' | sed 's/  (.*//' | LC_ALL=C sort)" "$(nm cxx | sed -n 's/.* [TtWw] \(_ZN.*\)/uprobe:.\/cxx:\1/p' | grep ns | LC_ALL=C sort)"
-fastsdt-trace --no-demangle -e 'uprobe:./cxx:cpp:"ns::Class::f(int)" { @[func, ustack(1)] = count(); }' -- ./cxx >out 2>err || fail "--no-demangle: $(cat err)"
+expect "--list --no-demangle" "$(fastsdt-trace --no-demangle -l 'uprobe:./cxx:*ns*' | sed 's/  (.*//' | LC_ALL=C sort)" \
+    "$(nm cxx | sed -n 's/.* [TtWw] \(_ZN.*\)/uprobe:.\/cxx:\1/p' | grep ns | LC_ALL=C sort)"
+fastsdt-trace --no-demangle -e 'uprobe:./cxx:cpp:"ns::Class::f(int)" { @[func, ustack(1)] = count(); }' -- ./cxx >out 2>err ||
+    fail "--no-demangle: $(cat err)"
 expect "--no-demangle" "$(grep -c '_ZN2ns5Class1fEi' out) $(grep -c 'ns::' out || true)" "2 0"
 fastsdt-trace functions --functions 'ns::*' --json -- ./cxx >out 2>err || fail "functions: $(cat err)"
-expect "functions" "$(sed -n 's/.*"function": *"\([^"]*\)".*/\1/p' out | LC_ALL=C sort)" "$(nm -C cxx | sed -n 's/.* [TtWw] \(.*ns::.*\)/\1/p' | LC_ALL=C sort)"
+expect "functions" "$(sed -n 's/.*"function": *"\([^"]*\)".*/\1/p' out | LC_ALL=C sort)" \
+    "$(nm -C cxx | sed -n 's/.* [TtWw] \(.*ns::.*\)/\1/p' | LC_ALL=C sort)"
 fastsdt-trace record -o trace --functions './cxx:ns::Class::f' -- ./cxx >out 2>err || fail "record: $(cat err)"
 fastsdt-trace export trace -o trace.json
 expect "record" "$(grep -o '"name": *"[^"]*"' trace.json | grep -o 'ns::[^"]*' | sort -u)" "$(printf 'ns::Class::f(double)\nns::Class::f(int)')"
@@ -263,8 +271,10 @@ meant_by_us() { # as meant(), where nm writes a crate's hash too
 }
 meant_by_us
 for engine in $try; do
-    fastsdt-trace --engine "$engine" -e 'uprobe:./v0:rust:"shop::store::*" { @[func, ustack(1)] = count(); }' -- ./v0 >out 2>err || fail "v0: $(cat err)"
-    expect "v0, $engine" "$(grep -v '^$' out | grep -v '^sites\|^[0-9]')" "$(printf '@[shop::store::%s, \n    shop::store::%s+0\n]: %d\n' 'twice::<i32>' 'twice::<i32>' 10 order order 20)"
+    fastsdt-trace --engine "$engine" -e 'uprobe:./v0:rust:"shop::store::*" { @[func, ustack(1)] = count(); }' -- ./v0 >out 2>err ||
+        fail "v0: $(cat err)"
+    expect "v0, $engine" "$(grep -v '^$' out | grep -v '^sites\|^[0-9]')" \
+        "$(printf '@[shop::store::%s, \n    shop::store::%s+0\n]: %d\n' 'twice::<i32>' 'twice::<i32>' 10 order order 20)"
     fastsdt-trace --engine "$engine" -e 'uprobe:./v0:cpp:"shop::store::twice" { @[func] = count(); }' -- ./v0 >out 2>err || fail "v0: $(cat err)"
     expect "v0 without arguments, $engine" "$(grep '^@' out)" "@[shop::store::twice::<i32>]: 10"
 done
@@ -329,13 +339,15 @@ int main(void)
 END
 gcc -O1 walk.c -o walk
 begin=$((0x$(nm walk | sed -n 's/ T walk$//p'))) size=$((0x$(nm -S walk | sed -n 's/^[0-9a-f]* \([0-9a-f]*\) T walk$/\1/p')))
-objdump -d --no-show-raw-insn --disassemble=walk walk | sed -n 's/^ *\([0-9a-f]*\):\t.*/\1/p' | while read -r at; do echo $((0x$at - begin)); done >begins
+objdump -d --no-show-raw-insn --disassemble=walk walk | sed -n 's/^ *\([0-9a-f]*\):\t.*/\1/p' |
+    while read -r at; do echo $((0x$at - begin)); done >begins
 plain=$(./walk)
 # The end of the loop is hit 50 times, all else 10 times, as the kernel counts with bpftrace or as we do.
 at=$(objdump -d --no-show-raw-insn --disassemble=walk walk | sed -n 's/^ *\([0-9a-f]*\):\t.*0x3e8,%ecx.*/\1/p') at=$((0x$at - begin))
 for engine in $try; do
     for probe in "walk+$((at + 5))" "walk+$(printf 0x%x $((at + 5)))" "$(printf 0x%x $((begin + at + 5)))"; do
-        fastsdt-trace --engine "$engine" -e "uprobe:./walk:$probe { @[reg(\"cx\"), func] = count(); }" -- ./walk >out 2>err || fail "$probe, $engine: $(cat err)"
+        fastsdt-trace --engine "$engine" -e "uprobe:./walk:$probe { @[reg(\"cx\"), func] = count(); }" -- ./walk >out 2>err ||
+            fail "$probe, $engine: $(cat err)"
         expect "$probe, $engine" "$(grep -v '^$\|^sites' out)" "$(printf '%s\n@[1000, walk]: 10' "$plain")"
     done
 done
@@ -363,7 +375,8 @@ done
 ! fastsdt-trace -e 'uretprobe:./walk:walk+4 { @ = count(); }' -- ./walk >out 2>err || fail "an exit with an offset"
 matches "a function's exits have no offset" <err || fail "an exit with an offset: $(cat err)"
 strip -o walk_stripped walk # an address needs no name
-fastsdt-trace --engine "${try##* }" -e "uprobe:./walk_stripped:$(printf 0x%x $((begin + at + 5))) { @[reg(\"cx\")] = count(); }" -- ./walk_stripped >out 2>err ||
+fastsdt-trace --engine "${try##* }" -e "uprobe:./walk_stripped:$(printf 0x%x $((begin + at + 5))) { @[reg(\"cx\")] = count(); }" \
+    -- ./walk_stripped >out 2>err ||
     fail "an address of a stripped program: $(cat err)"
 expect "an address of a stripped program" "$(grep '^@' out)" "@[1000]: 10"
 
@@ -380,7 +393,8 @@ done
 # One function by two names.
 printf '__attribute__((noinline)) int first(int x) { __asm__ volatile("movl $7, %%%%eax" ::: "eax"); return x; }\nint second(int) __attribute__((alias("first")));\nint main(void) { return first(0) + second(0); }\n' >alias.c
 gcc -O1 alias.c -o alias
-fastsdt-trace -e 'uprobe:./alias:first { @first = count(); } uprobe:./alias:second { @second = count(); }' -- ./alias >out 2>err || fail "two names: $(cat err)"
+fastsdt-trace -e 'uprobe:./alias:first { @first = count(); } uprobe:./alias:second { @second = count(); }' -- ./alias >out 2>err ||
+    fail "two names: $(cat err)"
 expect "two names of one function" "$(grep '^@' out)" "$(printf '@first: 2\n@second: 2')"
 
 # What was meant.
@@ -396,7 +410,8 @@ meaning "an option" --duration fastsdt-trace --duraton 1 -e 'BEGIN { exit(); }'
 meaning "an option of a subcommand" --functions fastsdt-trace functions --function x -- ./walk
 meaning "an option of fastsdt-check" --functions fastsdt-check --funcions walk
 meaning "a subcommand" functions fastsdt-trace fuctions -p $$
-printf '#include <fastsdt.h>\nint main(void) { %s FASTSDT(shop, order); return 0; }\n' "$(printf 'FASTSDT(shop, a%d); ' 1 2 3 4 5 6 7 8 9)" >usdt.c # more than are listed
+# more than are listed
+printf '#include <fastsdt.h>\nint main(void) { %s FASTSDT(shop, order); return 0; }\n' "$(printf 'FASTSDT(shop, a%d); ' 1 2 3 4 5 6 7 8 9)" >usdt.c
 gcc -I"$INCLUDE" usdt.c -o usdt
 meaning "a probe" order fastsdt-trace -e 'usdt:./usdt:shop:odrer { @ = count(); }' -- ./usdt
 
@@ -409,7 +424,8 @@ function outer_one(n) { let s = 0; for (let i = 0; i < n; ++i) s += innermost_on
 for (let k = 0; k < 50; ++k) outer_one(100);
 END
     for engine in $try; do
-        fastsdt-trace --engine "$engine" -e 'uprobe:node:uv_fs_fstat { @[ustack] = count(); }' -- node --perf-prof --no-opt --interpreted-frames-native-stack calls.js >out 2>err ||
+        fastsdt-trace --engine "$engine" -e 'uprobe:node:uv_fs_fstat { @[ustack] = count(); }' \
+            -- node --perf-prof --no-opt --interpreted-frames-native-stack calls.js >out 2>err ||
             fail "node, $engine: $(cat err)"
         matches 'innermost_one .*calls.js' <out || fail "node, $engine: $(cat out)"
         matches 'outer_one .*calls.js' <out || fail "node, $engine: $(cat out)"

@@ -138,7 +138,8 @@ prints "types for macros" 'struct Foo { char m; } macro sof(a, b) { sizeof(a[2])
 18446744073709551615
 52
 18'
-prints "names of signals, asserts, settings" 'config = { max_cat_bytes = 3 } begin { printf("%s %s\n", signal_name(9), signal_name(99)); assert(1 == 1, "never");
+prints "names of signals, asserts, settings" \
+    'config = { max_cat_bytes = 3 } begin { printf("%s %s\n", signal_name(9), signal_name(99)); assert(1 == 1, "never");
     print((config().max_strlen, config().stack_mode, config().max_cat_bytes)); cat("/proc/version"); printf("\n"); }' 'Killed N/A
 (64, bpftrace, 3)
 Lin'
@@ -163,7 +164,8 @@ prints "packed structures" 'struct foo { int x; char y; int z; } struct bar { in
     'int main(void) { printf("%zu, %zu, %zu, %zu, %zu, %zu", sizeof(struct foo), sizeof(struct bar), sizeof(struct bits), sizeof(struct out),' \
     'offsetof(struct out, last), offsetof(struct bits, f.z)); return 0; }' \
     >sizes.c && gcc -w sizes.c -o sizes && ./sizes))"
-prints "probes that are chosen" 'begin { print("begin"); } interval:ms:1 { print("never"); } interval:ms:20 { print("it"); exit(); } end { print("end"); }' 'begin
+prints "probes that are chosen" \
+    'begin { print("begin"); } interval:ms:1 { print("never"); } interval:ms:20 { print("it"); exit(); } end { print("end"); }' 'begin
 it
 end' --probe-filter ':(20|30)$'
 unfiltered() {
@@ -193,7 +195,8 @@ END
 fastsdt-trace --json -e 'macro all(x) { @b1 = hist(x, 1); @b3 = hist(x, 3); @b5 = hist(x, 5); }
     BEGIN { for ($i : 0..62) { for ($j : 0..12) { all((1 << $i) + $j * $j - 7); } } all(-1); all(-(1 << 62)); }' >out 2>err || fail "$(cat err)"
 python3 fine.py || fail "finer buckets"
-prints "finer buckets as text" 'begin { @ = hist(9, 1); @ = hist(13, 1); @ = hist(0, 1); @ = hist(-5, 1); print(@); clear(@); @zero = hist(9, 0); }' "@:
+prints "finer buckets as text" 'begin { @ = hist(9, 1); @ = hist(13, 1); @ = hist(0, 1); @ = hist(-5, 1); print(@); clear(@); @zero = hist(9, 0); }' \
+    "@:
 (..., 0)               1 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@|
 [0]                    1 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@|
 [1]                    0 |                                                    |
@@ -291,7 +294,8 @@ tea
 @odd[true]: 2
 @r: { .len = 8, .who = (tea, 1) }' --engine "$engine" -- ./app
     prints "stacks and symbols of maps in END: $engine" 'uprobe:./app:show { @s[1] = ustack(1); @u[1] = usym(reg("ip")); @f = func; }
-        END { print(@s[1]); printf("%s, %s%s", @f, @u[1], @s[1]); @copy[@s[1], @u[1]] = count(); @one = @s[1]; clear(@s); clear(@u); clear(@f); }' '        show+0
+        END { print(@s[1]); printf("%s, %s%s", @f, @u[1], @s[1]); @copy[@s[1], @u[1]] = count(); @one = @s[1]; clear(@s); clear(@u); clear(@f); }' \
+            '        show+0
 show, show
         show+0
 @copy[
@@ -301,7 +305,8 @@ show, show
         show+0' --engine "$engine" -- ./app
 done
 prints "from a member to its structure" 'struct item { int id; char name[10]; };
-    uprobe:./app:show { $name = (char*)arg0 + offsetof(struct item, name); $i = container_of($name, typeof(struct item), name); @ = sum($i->id); }' '@: 10' \
+    uprobe:./app:show { $name = (char*)arg0 + offsetof(struct item, name); $i = container_of($name, typeof(struct item), name); @ = sum($i->id); }' \
+        '@: 10' \
     --engine user -- ./app
 refused 'uprobe:./app:show { @a[1] = 1; for ($kv : @a) { print($kv);
         } }' 'a probe cannot loop over a map; BEGIN, END and interval can' --engine user -- ./app
@@ -345,16 +350,19 @@ prints "integers that let gives a size" 'begin { let $y: uint8 = 255; $y++; prin
 1
 400'
 for engine in $engines; do
-    prints "addresses that are known: $engine" 'uprobe:./app:show { @[ntop(pton("1.2.3.4")), ntop(pton("::1"))] = count(); @n = (uint32)pton("1.2.3.4"); }' \
+    prints "addresses that are known: $engine" \
+        'uprobe:./app:show { @[ntop(pton("1.2.3.4")), ntop(pton("::1"))] = count(); @n = (uint32)pton("1.2.3.4"); }' \
         '@[1.2.3.4, ::1]: 4
 @n: 67305985' --engine $engine -- ./app
 done
-prints "an index is found once" 'uprobe:./app:show { $t = "abcdef"; $i = 0; $x = $t[$i++]; @ = ($x, $i); @in[$t[rand % 6] == 0] = count(); }' '@: (97, 1)
+prints "an index is found once" 'uprobe:./app:show { $t = "abcdef"; $i = 0; $x = $t[$i++]; @ = ($x, $i); @in[$t[rand % 6] == 0] = count(); }' \
+    '@: (97, 1)
 @in[0]: 4' --engine user -- ./app
 prints "where a text is in another" 'begin { print(strstr("hello", "lo")); print(strstr("hello", "world")); print(strstr("x", "")); }' '3
 -1
 0'
-prints "addresses of both families in one map" 'begin { @a[ntop(0x0100007f)] = 1; @a[ntop(pton("::1"))] = 2; @a[ntop(pton("10.0.0.1"))] = 3; @v = ntop(1);
+prints "addresses of both families in one map" \
+    'begin { @a[ntop(0x0100007f)] = 1; @a[ntop(pton("::1"))] = 2; @a[ntop(pton("10.0.0.1"))] = 3; @v = ntop(1);
         @v = ntop(pton("fe80::2")); printf("%s %s\n", ntop(pton("127.0.0.1")), @v); if (ntop(0x0100007f) == ntop(pton("127.0.0.1"))) { print("the same"); } }' \
     '127.0.0.1 fe80::2
 the same

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# What only the kernel's engine has, and --engine auto takes it for: cgroup, by the numbers of a control group's folder, and signal(), by what the program
-# gets. (kstack would be empty: a uprobe's hit comes from the program, and bpftrace's is empty there too.)
+# What only the kernel's engine has, and --engine auto takes it for: cgroup, by the numbers of a control group's folder, and signal(), by what the
+# program gets. (kstack would be empty: a uprobe's hit comes from the program, and bpftrace's is empty there too.)
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
 need gcc unshare

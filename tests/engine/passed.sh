@@ -1,6 +1,6 @@
 #!/bin/bash
-# Arguments and results of made-up functions by their names: numbers, floating-point numbers, structures in registers, on the stack and at an address. The
-# functions print what they got, and what they return.
+# Arguments and results of made-up functions by their names: numbers, floating-point numbers, structures in registers, on the stack and at an
+# address. The functions print what they got, and what they return.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
 need gcc python3

@@ -65,7 +65,8 @@ refused() { # WORDS OPTIONS...
     fastsdt-trace "${@:2}" >out 2>err </dev/null || status=$?
     expect "${*:2}" "$status $(sed -n '1s/^fastsdt-trace: //p' err)" "2 $1"
 }
-refused '--pprof is for counts and sums by stack, @[ustack] = count(), and the script has none' --pprof no.pb -e 'uprobe:./app:leaf { @ = count(); }' -- ./app
+refused '--pprof is for counts and sums by stack, @[ustack] = count(), and the script has none' --pprof no.pb \
+    -e 'uprobe:./app:leaf { @ = count(); }' -- ./app
 refused '--pprof is for the maps of a script'"'"'s report' --pprof no.pb --dry-run -e "$run" -- ./app
 [ ! -e no.pb ] || fail "a refused run left a file"
 status=0

@@ -93,7 +93,8 @@ traced() {
     status=0
     fastsdt-trace -o out "${@:2}" >said 2>err </dev/null || status=$?
     # On a busy machine some come too fast; what is left has to be right all the same.
-    [ "$status" = 0 ] || grep -qx 'fastsdt-trace: [0-9]* samples were lost, since they came faster than this tool reads them' err || fail "$1: $status $(cat err)"
+    [ "$status" = 0 ] || grep -qx 'fastsdt-trace: [0-9]* samples were lost, since they came faster than this tool reads them' err ||
+        fail "$1: $status $(cat err)"
     expect "$1: what it says" "$(grep -v 'samples were lost' err)" ""
     expect "$1: the end" "$(sed -n 1p out) $(grep -c '^samples [0-9]*$' out)" "the end 1"
     python3 check.py "$1" 1000 || fail "$1"
@@ -144,7 +145,8 @@ kill -INT $tracer
 wait $tracer
 END
 if [ "$(id -u)" = 0 ] && unshare -pf --mount-proc bash again.sh >said && [ "$(awk '{ print $2 }' said | sort -u)" = 900 ]; then
-    awk 'NR == FNR { all += $3 + $4; next } /^@\[900\]: / { got = $2 } END { if (got < 0.7 * all) { print got " samples of " all; exit 1 } }' said out ||
+    awk 'NR == FNR { all += $3 + $4; next } /^@\[900\]: / { got = $2 } END { if (got < 0.7 * all) { print got " samples of " all; exit 1 } }' said \
+        out ||
         fail "a number that comes again: $(cat out err)"
 fi
 

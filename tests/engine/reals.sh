@@ -158,7 +158,8 @@ refused() {
     timeout 60 fastsdt-trace --engine user -e "$1" -- ./app >out 2>err || status=$?
     expect "$1" "$status $(sed -n '1s/^-e:[0-9:]* error: //p' err)" "2 $2"
 }
-refused 'uprobe:./app:mixed { @ = args.b + 1.5; }' 'floating-point numbers are printed, kept, compared with others and cast to integers, (int64)x; nothing is calculated with them here'
+refused 'uprobe:./app:mixed { @ = args.b + 1.5; }' \
+    'floating-point numbers are printed, kept, compared with others and cast to integers, (int64)x; nothing is calculated with them here'
 refused 'uprobe:./app:mixed { @ = hist(args.b); }' 'a hist() takes integers, and this is a floating-point number'
 refused 'uprobe:./app:mixed { printf("%d", args.b); }' '%d prints an integer, and this is a floating-point number; %s prints it'
 refused 'uprobe:./app:mixed { printf("%f", args.a); }' '%f prints a floating-point number, and this is an integer'
@@ -172,7 +173,8 @@ if [ "$(id -u)" = 0 ] && [ -e /sys/bus/event_source/devices/uprobe/type ]; then
     status=0
     timeout 60 fastsdt-trace --engine kernel -e 'uprobe:./app:mixed { @ = args.b; }' -- ./app >out 2>err || status=$?
     expect 'the kernel' "$status $(grep -c "floating-point numbers in registers are not what its programs see" out)" '1 1'
-    timeout 60 fastsdt-trace --engine kernel -e 'uprobe:./app:cost /((struct item*)arg0)->price > 4/ { @[((struct item*)arg0)->price] = count(); }' -- ./app >out 2>err ||
+    timeout 60 fastsdt-trace --engine kernel -e 'uprobe:./app:cost /((struct item*)arg0)->price > 4/ { @[((struct item*)arg0)->price] = count(); }' \
+        -- ./app >out 2>err ||
         fail "$(cat out err)"
     expect 'memory in the kernel' "$(grep '^@' out | tr '\n' ' ')" '@[4.5]: 1 @[6]: 1 @[7.5]: 1 @[9]: 1 @[10.5]: 1 '
 fi

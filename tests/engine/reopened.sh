@@ -49,5 +49,6 @@ for libraries in ./library.so "./library.so ./other.so"; do
 done
 
 # From the start to the end each call is counted.
-"${as_user[@]}" fastsdt-trace --engine user --interval 0.01 -e 'usdt:*:lib:work { @n = count(); }' -- ./opens 200 ./library.so ./other.so >out 2>err || fail "$(cat out err)"
+"${as_user[@]}" fastsdt-trace --engine user --interval 0.01 -e 'usdt:*:lib:work { @n = count(); }' \
+    -- ./opens 200 ./library.so ./other.so >out 2>err || fail "$(cat out err)"
 expect "calls" "$(grep '^@n' out | tail -n 1)" "@n: 100"

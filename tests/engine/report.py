@@ -200,7 +200,8 @@ def large_numbers():
                 if count == 1 and function >= 0:
                     assert (at, time, data["functions"][function]["name"]) in begins[row["thread"]], (at, time, function)
                 assert count == 1 or time < data["timeline"]["shortest"], (time, count)
-    said = [f"5000 of {len(times)} functions and probes", f"20000 of {len(places)} places", "64 of 70 threads", f"50 of {len(times)} functions have a heat map"]
+    said = [f"5000 of {len(times)} functions and probes", f"20000 of {len(places)} places", "64 of 70 threads",
+            f"50 of {len(times)} functions have a heat map"]
     assert len(data["cuts"]) == 4 and all(one.startswith(start) for one, start in zip(sorted(data["cuts"]), sorted(said))), data["cuts"]
     assert [key for key, _ in data["notes"]] == ["tracer_version"]
 
@@ -352,7 +353,8 @@ def browser():
             reached = program.ask("[...document.querySelectorAll('a, button:not([hidden]), input, select, [tabindex]')].every(one => one.tabIndex >= 0)")
             assert reached, what
             unseen = program.ask("[...document.querySelectorAll('#unseen-list li')].map(one => one.textContent)")
-            assert any("9 calls did not return" in one for one in unseen) and any("102 calls are not in the flame graph" in one for one in unseen), unseen
+            assert any("9 calls did not return" in one for one in unseen) and any("102 calls are not in the flame graph" in one
+                for one in unseen), unseen
             assert program.ask("document.querySelectorAll('#threads tr').length") == 4
             assert program.ask("document.querySelector('#state').className") == "complete", what
             quiet(url, what)

@@ -100,7 +100,8 @@ mkfifo in 2>/dev/null || true
 pid=$!
 exec 9>in
 until [ "/proc/$pid/exe" -ef calls ]; do [ -d "/proc/$pid" ] || fail "calls does not run"; done
-fastsdt-trace report -o process.html -e 'interval:ms:10 { printf("armed\n"); } uprobe:./calls:fib, uretprobe:./calls:fib { print(0); }' -p $pid >armed 2>err &
+fastsdt-trace report -o process.html \
+    -e 'interval:ms:10 { printf("armed\n"); } uprobe:./calls:fib, uretprobe:./calls:fib { print(0); }' -p $pid >armed 2>err &
 tracer=$!
 until [ -s armed ]; do kill -0 $tracer || fail "a process: $(cat err)"; done
 echo >&9

@@ -144,11 +144,13 @@ rm -f seen
 # Status 1: not all of them could be armed. Hits count from the begin on, since the kernel has probes on the files; so it is the report that says
 # when the process was looked at.
 { timeout 60 fastsdt-trace --engine kernel --uretprobe -i 0.05 -e 'uprobe:./libplain.so:work { @work = count(); }
-uretprobe:./late:shared { @first = sum(retval); } uretprobe:./libplain.so:shared { @late = sum(retval); }' -- ./late 2>err </dev/null || [ $? = 1 ]; } |
+uretprobe:./late:shared { @first = sum(retval); } uretprobe:./libplain.so:shared { @late = sum(retval); }' -- ./late 2>err </dev/null ||
+    [ $? = 1 ]; } |
     while read -r line; do
         [[ $line != 'sites 2 of 3 '* ]] || touch seen
         echo "$line"
     done >out
 grep -qx '@first: 1' out || fail "$(cat out err)"
 ! grep -q '^@late' out || fail "$(cat out err)"
-grep -q '^sites 2 of 3 armed (2 by the kernel, 1 cannot be had in the kernel: a uretprobe could end the process: .*/lib.* throws exceptions, ' out || fail "$(cat out err)"
+grep -q '^sites 2 of 3 armed (2 by the kernel, 1 cannot be had in the kernel: a uretprobe could end the process: .*/lib.* throws exceptions, ' \
+    out || fail "$(cat out err)"

@@ -52,6 +52,7 @@ def difference(before, after):
     """A sentence on the first thing in which two states differ, or None."""
     for name, value in before.items():
         if after[name] != value:
-            gone, come = ([x for x in a if x not in b] for a, b in ((value, after[name]), (after[name], value))) if isinstance(value, list) else (value, after[name])
+            gone, come = ([x for x in a if x not in b] for a, b in ((value, after[name]), (after[name], value))) if isinstance(value,
+                list) else (value, after[name])
             return f"{name}: gone {gone}, come {come}"
     return None

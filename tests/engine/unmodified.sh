@@ -161,7 +161,8 @@ expect "a handler: status" "$status" 1
 grep -qx 'sites 1 of 2 armed (1 has no nop10, and its code accesses memory, and the process handles SIGSEGV or SIGBUS); dropped 0' out ||
     fail "a handler: $(cat out err)"
 grep -q -- '--move-faulting arms also code that may raise what the process handles: SIG' err || fail "a handler: $(cat err)"
-"${as_user[@]}" fastsdt-trace --engine user -p "$pid" -e 'interval:ms:1 { exit(); } uprobe:./app:l*s { @[func] = count(); }' >out 2>err 3>&- 4<&- || true
+"${as_user[@]}" fastsdt-trace --engine user -p "$pid" \
+    -e 'interval:ms:1 { exit(); } uprobe:./app:l*s { @[func] = count(); }' >out 2>err 3>&- 4<&- || true
 grep -q 'the code accesses memory, and the process handles SIGSEGV or SIGBUS (1)' err || fail "a handler and a pattern: $(cat out err)"
 exec 3>&-
 wait "$pid" || fail "the program with a handler failed"

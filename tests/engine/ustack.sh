@@ -266,7 +266,8 @@ for compiler in g++ clang++; do
         if [ $debug = -g ]; then
             # clang gives static functions a name with types, too.
             # clang gives static functions a name with types, too.
-            expect "$compiler $debug" "$(sed -n 's/^.*main;/main;/p' out | sed 's/\(work\|last\)(long)/\1/')" "main;outer;shop::work_[i];shop::Order::step(long)_[i] 5
+            expect "$compiler $debug" "$(sed -n 's/^.*main;/main;/p' out | sed 's/\(work\|last\)(long)/\1/')" \
+                "main;outer;shop::work_[i];shop::Order::step(long)_[i] 5
 main;outer;last_[i];leaf(long) 5"
         else
             expect "$compiler $debug" "$(sed -n 's/^.*main;/main;/p' out)" "main;outer 5
@@ -313,7 +314,8 @@ for engine in user$([ "$(id -u)" != 0 ] || [ ! -e /sys/bus/event_source/devices/
     BPFTRACE_STACK_MODE=perf in_form 'uprobe:./forms:leaf { @[ustack(raw, 1)] = count(); }'
     expect "its own before the environment's: $engine" "$status $(sed -n 2p out)" "0 $address"
     in_form 'uprobe:./forms:leaf { @[ustack(build_id, 1)] = count(); }'
-    expect "build id: $engine" "$status $(sed -n 2p out)" "0 $(readelf -n forms | sed -n 's/.*Build ID: //p') 0x$(printf %x $((0x$address - 0x400000)))"
+    expect "build id: $engine" "$status $(sed -n 2p out)" \
+        "0 $(readelf -n forms | sed -n 's/.*Build ID: //p') 0x$(printf %x $((0x$address - 0x400000)))"
 done
 # Places in the sources, as addr2line has them: behind a call the line of the call, and of what is inlined each its own.
 cat >lines.c <<'END'
@@ -343,7 +345,8 @@ int main(void)
 END
 gcc -g -O0 -no-pie lines.c -o lines
 offset=$(($(nm lines | sed -n 's/^\([0-9a-f]*\) t here$/0x\1/p') - $(nm lines | sed -n 's/^\([0-9a-f]*\) T leaf$/0x\1/p')))
-fastsdt-trace --engine user -e "config = { show_debug_info = 1 } uprobe:./lines:leaf+$offset { @[ustack(4)] = count(); }" -- ./lines >out 2>err || fail "$(cat err)"
+fastsdt-trace --engine user -e "config = { show_debug_info = 1 } uprobe:./lines:leaf+$offset { @[ustack(4)] = count(); }" -- ./lines >out 2>err ||
+    fail "$(cat err)"
 expect "lines" "$(sed -n '2,5{s/^ *//; s/+[0-9]*@/@/; p}' out)" "[inlined] inner@$PWD/lines.c:5
 [inlined] outer@$PWD/lines.c:10
 leaf@$PWD/lines.c:16

@@ -63,7 +63,8 @@ plain 2 'process 4194305: there is no such process' -p 4194305 -e "$order"
 plain 2 '--pid cannot be combined with --exe' -p $$ --exe ./app -e "$order"
 plain 2 '--exe ./absent: No such file or directory' --exe ./absent -e "$order"
 printf '#!/bin/sh\n' >starts_app
-plain 2 '--exe ./starts_app is a script, which its interpreter runs: name its process with --pid, or with --comm starts_app' --exe ./starts_app -e "$order"
+plain 2 '--exe ./starts_app is a script, which its interpreter runs: name its process with --pid, or with --comm starts_app' --exe ./starts_app \
+    -e "$order"
 plain 2 '--exe . is no regular file' --exe . functions
 cp "$(command -v sleep)" sleeper_here
 ./sleeper_here 1000 & here=$!
@@ -159,11 +160,13 @@ absent './app.c is no ELF file' uprobe:./app.c:main
 absent './app has no such function; did you mean "main"?' uprobe:./app:mian
 absent './app has no such function; did you mean "main*"?' 'uprobe:./app:mian*'
 absent 'order is a probe and no function: usdt:./app:shop:order' uprobe:./app:order
-absent 'it is read as usdt:FILE:NAME, and no file shop is mapped; with a provider it is usdt:FILE:PROVIDER:NAME, as in usdt:*:shop:order' usdt:shop:order
+absent 'it is read as usdt:FILE:NAME, and no file shop is mapped; with a provider it is usdt:FILE:PROVIDER:NAME, as in usdt:*:shop:order' \
+    usdt:shop:order
 absent "$PWD/stripped is stripped, and no debug file of it was found" uprobe:./stripped:main
 plain 2 'nothing matches ./app:mian: ./app has no such function; did you mean "main"?...the COMMAND is not run' latency ./app:mian -- ./app 3
 script 'args.item: usdt:./app:shop:order has no argument of that name; it has arg0 to arg2' 'usdt:./app:shop:order { @ = args.item; }'
-trace 2 'args.item: usdt:./app:shop:order has no argument of that name; it has arg0 to arg2' --engine user -e 'usdt:./app:shop:order { @ = args.item; }'
+trace 2 'args.item: usdt:./app:shop:order has no argument of that name; it has arg0 to arg2' --engine user \
+    -e 'usdt:./app:shop:order { @ = args.item; }'
 script 'args.item: usdt:./app:shop:closed has no argument of that name, and no other' 'usdt:./app:shop:closed { @ = args.item; }'
 # Another file may have them: it runs, and says what was not found.
 wrong 1 "nothing matche...usdt:*:shop:oder...the probes of shop are shop:closed, shop:order" fastsdt-trace -e "usdt:*:shop:oder $count" -- ./app 3

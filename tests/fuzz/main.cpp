@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // fuzz_reader [-t SECONDS] [-n INPUTS] [-s SEED] [-p FOLDER] FILE-OR-FOLDER...: gives each file of the corpus to the fuzz target as it
-// is, and with -t mutations of them for so long, and no more than with -n. With -p, fastsdt-check and fastsdt-index in FOLDER get each file and each hundredth
-// mutation too (programs.cpp). Input N of a seed and a corpus is the same on every machine. What fails is left in the file
+// is, and with -t mutations of them for so long, and no more than with -n. With -p, fastsdt-check and fastsdt-index in FOLDER get each file and
+// each hundredth mutation too (programs.cpp). Input N of a seed and a corpus is the same on every machine. What fails is left in the file
 // failed-SEED-N, and tried again as a file of the corpus.
 #include "mutate.h"
 #include "programs.h"

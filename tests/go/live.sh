@@ -1,6 +1,6 @@
 #!/bin/bash
-# Probes of a Go program live: each hit counted, arguments right, in both engines and in bpftrace; tracers that come and go while stacks grow, the heap is
-# collected and a profile is taken, and what the program computes is right.
+# Probes of a Go program live: each hit counted, arguments right, in both engines and in bpftrace; tracers that come and go while stacks grow, the
+# heap is collected and a profile is taken, and what the program computes is right.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/go/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
@@ -51,13 +51,15 @@ for engine in ${engines/bpftrace/}; do
 done
 
 # ---- Whose stack: as the program's functions call each other.
-timeout 100 fastsdt-trace --engine user -e 'usdt:./program:busy:none { @[ustack(3)] = count(); }' -- ./program </dev/null >out 2>err || fail "ustack: $(cat err)"
+timeout 100 fastsdt-trace --engine user -e 'usdt:./program:busy:none { @[ustack(3)] = count(); }' -- ./program </dev/null >out 2>err ||
+    fail "ustack: $(cat err)"
 grep -q 'main\.none (inlined)' out && grep -q 'main\.main+' out || fail "ustack: $(cat out)"
 
 # ---- Who: goroutines, and threads without a C library that would know them.
 for engine in ${engines/bpftrace/}; do
     printf 'turn\n' >input
-    timeout 100 fastsdt-trace --engine $engine -e 'usdt:./program:busy:step { @g[goid] = count(); @t[tid] = count(); }' -- ./program <input >out 2>err || fail "$engine, who: $(cat out err)"
+    timeout 100 fastsdt-trace --engine $engine -e 'usdt:./program:busy:step { @g[goid] = count(); @t[tid] = count(); }' \
+        -- ./program <input >out 2>err || fail "$engine, who: $(cat out err)"
     read -r steps wrong < <(grep -E '^[0-9]+ [0-9]+$' out | tail -n 1)
     for map in g t; do
         expect "$engine: @$map" "$(sed -n "s/^@$map\[[1-9][0-9]*\]: //p" out | paste -sd+ | python3 -c 'print(eval(input()))') $wrong" "$steps 0"
@@ -115,7 +117,8 @@ END
             grep -qx 'done 999000' out || fail "$file, $how: $(cat out)"
         done
     done
-    timeout 100 fastsdt-trace --engine user -e 'uprobe:./both/program:main.main { @main[goid] = count(); } usdt:./both/program:both:order { @order[goid] = count(); }
+    timeout 100 fastsdt-trace --engine user \
+        -e 'uprobe:./both/program:main.main { @main[goid] = count(); } usdt:./both/program:both:order { @order[goid] = count(); }
         uprobe:./both/program:inner { @inner = count(); }' -- ./both/program >out 2>&1 || fail "both: $(cat out)"
     for line in '@main[1]: 1' '@order[1]: 1000' '@inner: 1000'; do
         grep -Fqx "$line" out || fail "both: no '$line': $(cat out)"
@@ -133,7 +136,8 @@ rounds=20
 for ((i = 0; i < rounds; ++i)); do
     engine=user
     [[ $engines != *kernel* ]] || ((i % 4)) || engine=kernel
-    timeout 100 fastsdt-trace --engine $engine --read-memory -p $program --duration 0.05 -e 'usdt:./program:busy:step { @n = count(); @text[str(arg2, arg3)] = count(); }
+    timeout 100 fastsdt-trace --engine $engine --read-memory -p $program --duration 0.05 \
+        -e 'usdt:./program:busy:step { @n = count(); @text[str(arg2, arg3)] = count(); }
         usdt:./program:busy:step /arg1 != arg0 * 3 + 1/ { @bad = count(); }' >out 2>err || fail "round $i, $engine: $(cat err out answers)"
     grep -q '^@bad: 0$' out || fail "round $i, $engine: $(cat out)"
 done
@@ -141,7 +145,8 @@ done
 for ((i = 0; i < 5; ++i)); do
     { timeout -s KILL 0.1 fastsdt-trace --engine user -p $program -e 'usdt:./program:busy:step { @n = count(); }' >out 2>&1; } 2>killed || true
 done
-timeout 100 fastsdt-trace --engine user -p $program --duration 0.05 -e 'usdt:./program:busy:step { @n = count(); }' >out 2>err || fail "after killed ones: $(cat err)"
+timeout 100 fastsdt-trace --engine user -p $program --duration 0.05 -e 'usdt:./program:busy:step { @n = count(); }' >out 2>err ||
+    fail "after killed ones: $(cat err)"
 exec 3>&-
 status=0
 wait $program || status=$?

@@ -73,7 +73,8 @@ for file in $files; do
 done
 expect "what strip says" "$(cat strip.log)" ""
 # Its functions are found where the data is divided, too.
-names_of() { fastsdt-check --functions --json "$1" | python3 -c 'import json, sys; print(*sorted(one["name"] for one in json.load(sys.stdin)["files"][0]["functions"]), sep="\n")'; }
+names_of() { fastsdt-check --functions --json "$1" |
+    python3 -c 'import json, sys; print(*sorted(one["name"] for one in json.load(sys.stdin)["files"][0]["functions"]), sep="\n")'; }
 go build -ldflags='-s -w' -o smaller .
 names_of smaller >functions
 grep -qx main.main functions || fail "functions of a program without symbols: $(cat functions)"
@@ -85,7 +86,8 @@ go build "${indexed[@]}" -o linked .
 cmp before linked || fail "built again: another file"
 expect "go run" "$(go run "${indexed[@]}" . 2>&1)" "done false"
 if have gdb; then
-    expect "gdb" "$(gdb -nx -q -batch -ex 'info probes stap shop' linked 2>/dev/null | awk '$1 == "stap" { print $3 }' | sort | xargs)" "all none parts"
+    expect "gdb" "$(gdb -nx -q -batch -ex 'info probes stap shop' linked 2>/dev/null | awk '$1 == "stap" { print $3 }' | sort | xargs)" \
+        "all none parts"
     tried="$tried, gdb"
 fi
 
@@ -101,7 +103,8 @@ END
 import json, sys
 length = 22 if sys.argv[1] == "amd64" else 8
 for p in json.load(sys.stdin)["files"][0]["probes"]:
-    if p["name"] == "all": print(p["bytes"][:length], sorted((k, v) for k, v in p["layout_note"].items() if k not in ("flags_dead", "no_redzone")))' $host
+    if p["name"] == "all": print(p["bytes"][:length], sorted((k, v) for k, v in p["layout_note"].items() if k not in ("flags_dead", "no_redzone")))' \
+        $host
     }
     [ -n "$(layout ../same)" ] || fail "no site to compare with"
     expect "site and layout note" "$(layout linked)" "$(layout ../same)"

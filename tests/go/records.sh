@@ -191,14 +191,16 @@ fastsdt-index --toolexec bin/compile -o out.compile plain
 cmp plain out.compile || fail "what a compiler wrote was changed"
 fastsdt-index --toolexec bin/link -x -o out.link plain
 expect "what the linker wrote" "$(names out.link)" linked
-expect "the linker's version" "$(fastsdt-index --toolexec bin/link -V=full)" "link version go1.99 fastsdt-index/$(fastsdt-index --version | sed 's/.* //')"
+expect "the linker's version" "$(fastsdt-index --toolexec bin/link -V=full)" \
+    "link version go1.99 fastsdt-index/$(fastsdt-index --version | sed 's/.* //')"
 expect "a compiler's version" "$(fastsdt-index --toolexec /bin/echo compile version go1.99)" "compile version go1.99"
 printf 'int main(void) { return 0; }\n' | gcc -x c - -o none
 fastsdt-index --toolexec bin/link -o out.none none
 cmp none out.none || fail "a program without records was changed"
 echo "an archive" >archive
 # What a record begins with, in data as fastsdt-gen has it: no reason to look whether the file can be indexed.
-printf '#include "fastsdt.h"\nchar magic[] = "fastsdt in code"; int main(void) { FASTSDT(test, one); return magic[0] == 0; }\n' | gcc -I"$INCLUDE" -x c - -o generator
+printf '#include "fastsdt.h"\nchar magic[] = "fastsdt in code"; int main(void) { FASTSDT(test, one); return magic[0] == 0; }\n' |
+    gcc -I"$INCLUDE" -x c - -o generator
 cat archive >>generator
 status=0
 fastsdt-index -n generator >out 2>&1 || status=$?

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Where Go functions of arm64 are entered and left, by both engines, against objdump's disassembly: behind the check of the stack, and at each ret. All
-# functions with a check but assembly can be armed.
+# Where Go functions of arm64 are entered and left, by both engines, against objdump's disassembly: behind the check of the stack, and at each ret.
+# All functions with a check but assembly can be armed.
 . "$FASTSDT_SOURCE/tests/common.sh"
 need python3
 need_go

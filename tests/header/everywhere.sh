@@ -28,7 +28,8 @@ cells=0 differing=
 sizes() {
     readelf -nW "$1" 2>/dev/null | sed -n 's/^ *Name: /N /p; s/^ *Arguments: */A /p' | sed 's/f@/@/g' |
         awk '$1 == "N" { n = $2 } $1 == "A" { line = n; $0 = substr($0, 3)
-            while (match($0, /(^| )-?[0-9]+@/)) { line = line " " substr($0, RSTART, RLENGTH); $0 = substr($0, RSTART + RLENGTH) } print line }' | sort | uniq
+            while (match($0, /(^| )-?[0-9]+@/)) { line = line " " substr($0, RSTART, RLENGTH); $0 = substr($0, RSTART + RLENGTH) } print line }' |
+                sort | uniq
 }
 # cell COMPILER...: both names of ours compile; the probes are those of systemtap's header, if it compiles
 cell() {

@@ -81,7 +81,8 @@ judge() { # judge WHAT PROGRAM [PROBE VALUES]...: probes in the order in which t
         wanted="${wanted}READ $1 $2"$'\n'
         shift 2
     done
-    # 40 bits: an optional<int> has nothing in its last three bytes. Nothing here needs the debug information of libraries, nor the probes of libc and libstdc++.
+    # 40 bits: an optional<int> has nothing in its last three bytes. Nothing here needs the debug information of libraries, nor the probes of libc
+    # and libstdc++.
     gdb -nx -batch -iex 'set auto-solib-add off' -x gdb.in ./$program > gdb.out 2>&1 || true
     ! grep -q 'ptrace: Operation not permitted\|not being run' gdb.out || { echo "gdb cannot run programs here"; return 0; }
     expect "$what: $(notes $program '{name} {args}')" "$(grep READ gdb.out)" "${wanted%$'\n'}"

@@ -71,7 +71,8 @@ for c in $(have_of gcc-11 gcc-12); do
     expect "$c, 4,000 sites" "$(sections many.o)" ".text:4000"
     [ "$(stat -c %s many.o)" -lt 800000 ] || fail "$c: $(stat -c %s many.o) bytes for 4,000 sites"
 done
-# clang: a pair for each site, and no more (docs/recorded/linking.md): two headers of a section and of its relocations, 64 bytes each, are 256 of them.
+# clang: a pair for each site, and no more (docs/recorded/linking.md): two headers of a section and of its relocations, 64 bytes each, are 256 of
+# them.
 for c in $(have_of clang-14 clang-19); do
     [ -e many.c ] || break
     head -n 7 many.c > few.c

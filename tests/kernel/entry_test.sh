@@ -17,7 +17,8 @@ for arch in $archs; do
         "$(grep -c '^ok [^,]*: signal 5' "$arch.txt")"
     bytes=8
     [ "$arch" != i386 ] || bytes=4
-    read -r sp address < <(sed -n 's/^ok push %rbp, unmapped stack: signal 11 code 1, pc +0, sp \([0-9a-f]*\), address \([0-9a-f]*\)$/\1 \2/p' "$arch.txt") ||
+    read -r sp address < <(sed -n 's/^ok push %rbp, unmapped stack: signal 11 code 1, pc +0, sp \([0-9a-f]*\), address \([0-9a-f]*\)$/\1 \2/p' \
+        "$arch.txt") ||
         fail "$arch: no fault on the unmapped stack"
     expect "$arch: a fault points to where the push writes" $((0x$sp - 0x$address)) $bytes
 done

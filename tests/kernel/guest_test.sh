@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # What the running kernel does not have, in one guest: Debian's 7.2, which takes a probe on a nop10 and makes a call of it, and lets only a tracer
-# write code (proc_mem.force_override=ptrace, as Debian's kernels do). The kernel's engine at a nop10; the kernel's probes on sites that the user engine has armed; the engine from
-# outside; the live tests of the recognizer and of the process reader, which on the running kernel see what that one does.
+# write code (proc_mem.force_override=ptrace, as Debian's kernels do). The kernel's engine at a nop10; the kernel's probes on sites that the user
+# engine has armed; the engine from outside; the live tests of the recognizer and of the process reader, which on the running kernel see what that
+# one does.
 . "$FASTSDT_SOURCE/tests/common.sh"
 need qemu-system-x86_64 cpio gzip apt-get dpkg-deb gcc busybox
 [ "$(uname -m)" = x86_64 ] || skip "the test programs are not x86-64"
@@ -26,6 +27,7 @@ done
 whole || exit 0
 for series in 6.1 6.12; do
     status=0
-    "$FASTSDT_SOURCE/bench/in-guest.sh" $series "$bin/engine_bpf_test" env >out 2>err <<<'/bin/env FASTSDT_CLAUSES=20 /bin/engine_bpf_test --gtest_filter=*Reference*' || status=$?
+    "$FASTSDT_SOURCE/bench/in-guest.sh" $series \
+        "$bin/engine_bpf_test" env >out 2>err <<<'/bin/env FASTSDT_CLAUSES=20 /bin/engine_bpf_test --gtest_filter=*Reference*' || status=$?
     guest_passed $status 1
 done

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The instruction patterns that kernels are asked about: lines `ARCH HEX [PAGE_OFFSET]`, grouped under `# ARCH: title`.
 //
-// HEX is the bytes in memory; where instructions are words (arm64, arm, riscv, powerpc, loongarch) the word. What follows a pattern in memory is breakpoint
-// instructions. Lists are exhaustive where an encoding is small (prefixes, opcodes, ModRM forms of the NOPs), because
-// nobody can know in advance where a kernel's rule has its edge.
+// HEX is the bytes in memory; where instructions are words (arm64, arm, riscv, powerpc, loongarch) the word. What follows a pattern in memory is
+// breakpoint instructions. Lists are exhaustive where an encoding is small (prefixes, opcodes, ModRM forms of the NOPs), because nobody can know in
+// advance where a kernel's rule has its edge.
 #include "patterns.h"
 
 #include <fmt/format.h>

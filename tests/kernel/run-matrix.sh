@@ -196,7 +196,8 @@ for kernel in "${kernels[@]}"; do
     for try in first second; do
         guest_boot "$arch" "$dir/vmlinuz" "$image" "${FASTSDT_GUEST_SECONDS:-700}" >"$work/console" || true
         [ -z "$console" ] || cat "$work/console" >>"$console/$name.console"
-        if "$oracle" record --package "$(cat "$dir/package")" "$work/patterns" "$work/console" >"$work/$name.json" 2>"$work/record.err"; then break; fi
+        if "$oracle" record --package "$(cat "$dir/package")" "$work/patterns" \
+            "$work/console" >"$work/$name.json" 2>"$work/record.err"; then break; fi
         if [ $try = second ]; then
             tail -n 30 "$work/console" >&2
             cat "$work/record.err" >&2

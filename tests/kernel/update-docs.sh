@@ -26,7 +26,8 @@ current() { # current NEW PAGE
 if [ "${1-}" = --check ]; then
     newest=$(sed -nE 's/.*newest_known\{Vendor::upstream, ([0-9]+), ([0-9]+)\}.*/\1.\2/p' "$source/lib/kernel/features.h")
     for arch in amd64 arm64; do
-        [ -s "$here/results/$arch-$newest.json" ] || { echo "$newest is the newest kernel that was measured (features.h), and tests/kernel/results has no $arch-$newest.json" >&2; exit 1; }
+        [ -s "$here/results/$arch-$newest.json" ] ||
+            { echo "$newest is the newest kernel that was measured (features.h), and tests/kernel/results has no $arch-$newest.json" >&2; exit 1; }
     done
     current kernels.md docs/kernels.md && current recorded.md docs/recorded/kernels.md
     exit

@@ -222,7 +222,8 @@ for path in sys.argv[1:]: # addresses and bytes of what is loaded, without the h
 first = sys.argv[1]
 print(*(path for path in seen if not seen[path] or seen[path] != seen[first]))
 E
-probes_at() { readelf -SnW "$1" | sed -n 's/.*\(Location: .* Base: .*\),.*/\1/p; /Name: [a-z]/p; s/.*\( \.stapsdt\.base \+[A-Z]* *[0-9a-f]*\).*/\1/p'; }
+probes_at() { readelf -SnW "$1" |
+    sed -n 's/.*\(Location: .* Base: .*\),.*/\1/p; /Name: [a-z]/p; s/.*\( \.stapsdt\.base \+[A-Z]* *[0-9a-f]*\).*/\1/p'; }
 stripped() { # FILE WHAT: what is loaded stays as it is, and the probes
     local tool copies="" n=0
     probes_at "$1" >probes

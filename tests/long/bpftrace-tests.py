@@ -284,7 +284,8 @@ def run(test, folder):
         command = re.sub(r"\{\{BEFORE_PID\}\}|\$\(pidof \w+\)", str(pid), command)
     elif program and " -c " not in command:
         env["TEST_COMMAND"] = program
-    done = subprocess.Popen(["bash", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env, start_new_session=True, errors="replace")
+    done = subprocess.Popen(["bash", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env, start_new_session=True,
+                            errors="replace")
     try:
         out, err = done.communicate(timeout=10)
     except subprocess.TimeoutExpired:

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Compiles and runs GCC's own torture tests (gcc-c-torture/execute) with a fastprobe plugin. Usage:
 #
-#   tests/long/gcc-torture.sh [-e MODE]... [-x MODE] [-f FLAGS]... [-r N [-s SEED]] [-n N] [-t SECONDS] [-p FILE]... gcc|clang x86-64|arm64 PLUGIN CC CXX
+# tests/long/gcc-torture.sh [-e MODE]... [-x MODE] [-f FLAGS]... [-r N [-s SEED]] [-n N] [-t SECONDS] [-p FILE]... gcc|clang x86-64|arm64 PLUGIN CC
+# CXX
 #
 #   -e MODE   entry mode; may be repeated (default: auto, nop10 and frame)
 #   -x MODE   exit mode (default: none)
@@ -111,7 +112,8 @@ one() {
             fi
         fi
         # A processor or an assembler without APX meets it sooner with the plugin: a push for it is one, by -mapx-features=ppx.
-        if [[ $f == *" -mapx"* ]] && { [ "$why" = "exit status 132" ] || { [[ $f == *" -fno-integrated-as"* ]] && [[ $why == "does not compile"* ]]; }; } &&
+        if [[ $f == *" -mapx"* ]] && { [ "$why" = "exit status 132" ] || { [[ $f == *" -fno-integrated-as"* ]] &&
+            [[ $why == "does not compile"* ]]; }; } &&
             ! grep -qw apx /proc/cpuinfo; then
             echo "left out"
             continue
@@ -129,7 +131,8 @@ cd "$work"
 [ ${#files[@]} -gt 0 ] || mapfile -t files < <(ls "$cache"/execute/*.c "$cache"/execute/*/*.c 2>/dev/null)
 mapfile -t files < <(printf '%s\n' "${files[@]}" | awk -v n="$nth" 'NR % n == 0')
 [ "$sets" = 0 ] || echo "seed $seed"
-shuffled() { python3 -c 'import random, sys; lines = sys.stdin.readlines(); random.Random(sys.argv[1]).shuffle(lines); sys.stdout.writelines(lines)' "$seed"; }
+shuffled() { python3 -c 'import random, sys; lines = sys.stdin.readlines(); random.Random(sys.argv[1]).shuffle(lines); sys.stdout.writelines(lines)' \
+    "$seed"; }
 [ -z "$most" ] || mapfile -t files < <(printf '%s\n' "${files[@]}" | shuffled)
 jobs=${JOBS:-$(nproc)}
 for ((job = 0; job < jobs; job++)); do

@@ -164,7 +164,8 @@ class Measured(Running):
             if figures["bpftrace"][4] < 1:
                 raise Broken(f"{self.name}: requests hit none of the functions that bpftrace counts")
             rounds.append(figures)
-            print(f"{self.name}, round {number + 1}: " + ", ".join(f"{mode} {figures[mode][0]:,.0f}" for mode in figures), file=sys.stderr, flush=True)
+            print(f"{self.name}, round {number + 1}: " + ", ".join(f"{mode} {figures[mode][0]:,.0f}" for mode in figures), file=sys.stderr,
+                  flush=True)
         return rounds
 
     def rows(self, rounds):

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# How many requests a second Debian's prometheus, etcd and caddy, stripped Go programs, answer: untraced; with all entries counted by fastsdt-trace's user
-# engine; with all entries and returns; with the entries of the functions that are hit most counted by bpftrace's uprobes, and by fastsdt-trace. wrk asks, and
-# checks each answer. Prints a table for docs/recorded/real-programs.md. Usage:
+# How many requests a second Debian's prometheus, etcd and caddy, stripped Go programs, answer: untraced; with all entries counted by
+# fastsdt-trace's user engine; with all entries and returns; with the entries of the functions that are hit most counted by bpftrace's uprobes, and
+# by fastsdt-trace. wrk asks, and checks each answer. Prints a table for docs/recorded/real-programs.md. Usage:
 #
 #   tests/long/go-throughput.sh [-b DIR] [-n ROUNDS] [-t SECONDS] [-f FUNCTIONS] [PROGRAM...]
 #

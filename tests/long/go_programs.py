@@ -94,12 +94,14 @@ class Docker(Client):
     def import_image(self, name, files):
         repository, tag = name.split(":")
         packed = tar(files)
-        self.ask("/images/create?" + urllib.parse.urlencode({"fromSrc": "-", "repo": repository, "tag": tag}), packed, Content_Type="application/x-tar")
+        self.ask("/images/create?" + urllib.parse.urlencode({"fromSrc": "-", "repo": repository, "tag": tag}), packed,
+                 Content_Type="application/x-tar")
 
     def create(self, name, image, *command):
         """@return the container's id"""
         return self.call("POST", "/containers/create", {
-            "Image": image, "Cmd": list(command), "NetworkDisabled": True, "Env": ["OWN=" + name], "HostConfig": {"NetworkMode": "none"}}, 201, name=name)["Id"]
+            "Image": image, "Cmd": list(command), "NetworkDisabled": True, "Env": ["OWN=" + name], "HostConfig": {"NetworkMode": "none"}}, 201,
+            name=name)["Id"]
 
     def remove(self, name):
         self.call("DELETE", f"/containers/{name}", wanted=204, force=1)
@@ -149,7 +151,8 @@ class Prometheus(OnePort):
         with open("prometheus.yml", "w", encoding="ascii") as file:
             file.write("global: {scrape_interval: 200ms}\nscrape_configs: [{job_name: itself, static_configs: "
                        f'[{{targets: ["127.0.0.1:{self.port}"]}}]}}]\n')
-        return [program, f"--config.file={WORK}/prometheus.yml", f"--storage.tsdb.path={WORK}/prometheus.data", f"--web.listen-address=127.0.0.1:{self.port}"]
+        return [program, f"--config.file={WORK}/prometheus.yml", f"--storage.tsdb.path={WORK}/prometheus.data",
+                f"--web.listen-address=127.0.0.1:{self.port}"]
 
     def client(self, number):
         client = Client(self.port)

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Debian's prometheus, etcd, caddy, containerd and dockerd, stripped Go programs with C code, run at once, each under a load whose answers are checked.
-# Tracers arm all functions and returns and take them back, again and again; every third tracer is killed at a random moment. After each one the program lives
-# and answers as before; after each that armed all and was not killed, and at the end, its code is its file's. Usage:
+# Debian's prometheus, etcd, caddy, containerd and dockerd, stripped Go programs with C code, run at once, each under a load whose answers are
+# checked. Tracers arm all functions and returns and take them back, again and again; every third tracer is killed at a random moment. After each
+# one the program lives and answers as before; after each that armed all and was not killed, and at the end, its code is its file's. Usage:
 #
 #   tests/long/move-go-programs.sh [-b DIR] [-n ROUNDS | -t SECONDS] [-s SEED] [PROGRAM...]
 #
@@ -11,8 +11,8 @@
 #   -t SECONDS  until so long has passed
 #   -s SEED     when tracers are interrupted and killed (default: 1)
 #
-# Without PROGRAM: prometheus etcd caddy containerd dockerd. apt fetches their packages; nothing is installed. As root, as containerd wants it. dockerd runs
-# containers of gcc's, with runc.
+# Without PROGRAM: prometheus etcd caddy containerd dockerd. apt fetches their packages; nothing is installed. As root, as containerd wants it.
+# dockerd runs containers of gcc's, with runc.
 set -euo pipefail
 top=$(realpath "$(dirname "$0")/../..")
 . "$top/tests/long/go_programs.sh"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Tests of Go's standard library, of the installed Go: by themselves, with all functions and returns armed by fastsdt-trace from their start, and attached
-# to again and again while they run, by tracers of which some are killed. All have to have the same results. Usage:
+# Tests of Go's standard library, of the installed Go: by themselves, with all functions and returns armed by fastsdt-trace from their start, and
+# attached to again and again while they run, by tracers of which some are killed. All have to have the same results. Usage:
 #
 #   tests/long/move-go.sh [-b DIR] [-r RUNS] [PACKAGE...]
 #

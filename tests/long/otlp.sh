@@ -151,7 +151,8 @@ hit() {
     read -r _ <&7
 }
 hit 1
-fastsdt-trace serve --listen 127.0.0.1:0 --otlp "$url" --exe "$PWD/server" -e 'usdt:*:app:hit { @n[arg0 % 2] = count(); @h = hist(arg0); @l = lhist(arg0, 0, 30, 10); @s = stats(arg0); }' \
+fastsdt-trace serve --listen 127.0.0.1:0 --otlp "$url" --exe "$PWD/server" \
+    -e 'usdt:*:app:hit { @n[arg0 % 2] = count(); @h = hist(arg0); @l = lhist(arg0, 0, 30, 10); @s = stats(arg0); }' \
     2>serve.log 8>&- 7<&- &
 service=$!
 started+=("$service")

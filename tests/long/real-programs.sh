@@ -5,8 +5,8 @@
 #
 #     tests/long/real-programs.sh [-b] [-k] [-t] [--again] [-c COMPILER]... [-v VARIANT]... NAME...
 #
-# NAME: tcl cpython postgresql perl php memcached ruby, each described in tests/long/real-programs/NAME.sh. COMPILER: gcc, clang-19, ... (default: gcc).
-# VARIANT: systemtap, fastsdt, fastprobe (default: all; the other two need systemtap's to compare with). For each program and compiler:
+# NAME: tcl cpython postgresql perl php memcached ruby, each described in tests/long/real-programs/NAME.sh. COMPILER: gcc, clang-19, ... (default:
+# gcc). VARIANT: systemtap, fastsdt, fastprobe (default: all; the other two need systemtap's to compare with). For each program and compiler:
 #   - it builds, and its own tests give what they give with systemtap's header;
 #   - every probe in it is one of its provider file, with as many arguments; it has systemtap's probes, with arguments of the same
 #     sizes and signs; fastsdt-check reports no error;
@@ -14,10 +14,11 @@
 #   - with fastprobe, no kernel single-steps or refuses a selected entry, but for those that the report lists as missed.
 # What passed is recorded in build/real-programs/results and not done again while all that it depends on is the same: compiler,
 # sources, headers, tools, recipe. A build whose test failed is taken up again. --again: all anew. The rows of all records that hold
-# replace those in docs/recorded/real-programs.md; its other rows stay while the program's version and tests are the same. -k keeps the build folders. -t: no compile times; where the folders were kept, a later run on a
-# quiet machine takes them. -b: builds only, in build/real-programs/NAME-COMPILER-VARIANT, for other scripts. After a build of fastsdt
-# (build/default). With ccache, what is the same with both headers is compiled once. FASTSDT_JOBS: for make, default 2.
-# FASTSDT_REAL_PROGRAMS: a folder instead of build/real-programs; docs stay as they are.
+# replace those in docs/recorded/real-programs.md; its other rows stay while the program's version and tests are the same. -k keeps the build
+# folders. -t: no compile times; where the folders were kept, a later run on a quiet machine takes them. -b: builds only, in
+# build/real-programs/NAME-COMPILER-VARIANT, for other scripts. After a build of fastsdt (build/default). With ccache, what is the same with both
+# headers is compiled once. FASTSDT_JOBS: for make, default 2. FASTSDT_REAL_PROGRAMS: a folder instead of build/real-programs; docs stay as they
+# are.
 set -euo pipefail
 usage() { sed -n '3,20s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 cd "$(dirname "$0")/../.."

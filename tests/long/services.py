@@ -134,7 +134,8 @@ class Service:
         """No connection, and no process that is there for one; all requests are in the server's statistics then."""
         def is_quiet():
             with open(f"/proc/{self.master}/net/tcp", encoding="ascii") as lines:
-                used = [line for line in lines if f":{self.port:04X} " in line and line.split()[3] in ("01", "08")]  # established, or one side has closed
+                # established, or one side has closed
+                used = [line for line in lines if f":{self.port:04X} " in line and line.split()[3] in ("01", "08")]
             return not used and len(self.tree()) == self.resident
         until("connections and processes come to an end", is_quiet)
 
@@ -170,21 +171,25 @@ class Postgresql(Service):
     def command(self):
         # What would make transactions or lines of the log by itself is off.
         off = ["autovacuum=off", "log_checkpoints=off", "max_logical_replication_workers=0", "fsync=off", "unix_socket_directories="]
-        return [f"{self.root}/installed/bin/postgres", "-D", f"{self.root}/data", "-p", str(self.port), *[word for setting in off for word in ("-c", setting)]]
+        return [f"{self.root}/installed/bin/postgres", "-D", f"{self.root}/data", "-p", str(self.port),
+                *[word for setting in off for word in ("-c", setting)]]
 
     def tool(self, name, *arguments):
-        return self.inside(["env", f"LD_LIBRARY_PATH={self.folder}/installed/lib", f"{self.folder}/installed/bin/{name}", "-h", "127.0.0.1", "-p", str(self.port),
+        return self.inside(["env", f"LD_LIBRARY_PATH={self.folder}/installed/lib", f"{self.folder}/installed/bin/{name}", "-h", "127.0.0.1", "-p",
+                            str(self.port),
                             "-U", "nobody", *arguments])
 
     def begin(self):
-        until("the server answers", lambda: "ready to accept connections" in self.log() and len(self.tree()) == 4)  # with checkpointer and both writers
+        # with checkpointer and both writers
+        until("the server answers", lambda: "ready to accept connections" in self.log() and len(self.tree()) == 4)
         super().begin()
         run(self.tool("pgbench", "-i", "-q", "-s", "10", "postgres"))
 
     def load(self, seconds, stirred):
         for old in glob.glob(f"{self.folder}/client/log.*"):
             os.unlink(old)
-        return subprocess.Popen(self.tool("pgbench", "-n", "-f", "select.sql", "-c", "8", "-T", str(seconds), *(["-C"] if stirred else []), "-l", "--log-prefix=log",
+        return subprocess.Popen(self.tool("pgbench", "-n", "-f", "select.sql", "-c", "8", "-T", str(seconds), *(["-C"] if stirred else []), "-l",
+                                          "--log-prefix=log",
                                           "postgres"), cwd=f"{self.folder}/client", stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def said(self, out, errors):
@@ -198,7 +203,8 @@ class Postgresql(Service):
 
     def counted(self):
         # By a connection to another database, whose transactions are not among those.
-        return {"@commits": int(run(self.tool("psql", "-At", "-d", "template1", "-c", "select xact_commit from pg_stat_database where datname = 'postgres'")))}
+        return {"@commits": int(run(self.tool("psql", "-At", "-d", "template1", "-c",
+                                              "select xact_commit from pg_stat_database where datname = 'postgres'")))}
 
     def own(self, before, after, load):
         return {"@queries": load["requests"], "@commits": after["@commits"] - before["@commits"]}
@@ -236,7 +242,8 @@ http {{
         super().begin()
 
     def load(self, seconds, stirred):
-        return subprocess.Popen(self.inside(["wrk", "-t", "1", "-c", "32", "-d", str(seconds), "--latency", f"http://127.0.0.1:{self.port}/index.html"]),
+        return subprocess.Popen(self.inside(["wrk", "-t", "1", "-c", "32", "-d", str(seconds), "--latency",
+                                             f"http://127.0.0.1:{self.port}/index.html"]),
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def said(self, out, errors):
@@ -296,7 +303,8 @@ class Redis(Service):
 
     def load(self, seconds, stirred):
         requests = int((self.speed or 50000) * seconds)
-        load = subprocess.Popen(self.tool("redis-benchmark", "-t", "get", "-n", str(requests), "-c", "50", *self.RANDOM, "--csv"), stdout=subprocess.PIPE,
+        load = subprocess.Popen(self.tool("redis-benchmark", "-t", "get", "-n", str(requests), "-c", "50", *self.RANDOM, "--csv"),
+                                stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, text=True)
         load.requests = requests
         if not stirred:
@@ -329,7 +337,8 @@ class Tracer:
     def __init__(self, service, by_file):
         text = "".join(f"{probe} {{ {name} = count(); }} " for name, probe in service.probes.items())
         who = ["--exe", service.file] if by_file else ["-p", str(service.master), "--follow"]
-        self.process = subprocess.Popen([f"{BIN}/fastsdt-trace", "--engine", "user", "--json", *who, "-e", text + 'interval:ms:200 { printf("armed\\n"); }'],
+        self.process = subprocess.Popen([f"{BIN}/fastsdt-trace", "--engine", "user", "--json", *who, "-e",
+                                         text + 'interval:ms:200 { printf("armed\\n"); }'],
                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         if '"printf"' not in self.process.stdout.readline():
             out, errors = self.process.communicate()
@@ -472,8 +481,10 @@ def measure(kind, contained, seconds):
     rates = [pair[True]["rate"] / pair[False]["rate"] for pair in pairs]
     processor = [pair[True]["ticks"] / pair[True]["requests"] / (pair[False]["ticks"] / pair[False]["requests"]) for pair in pairs]
     p99 = {traced: [pair[traced]["p99"] for pair in pairs] for traced in (False, True)}
-    row = {"service": kind.name, "where": where, "ratio": statistics.median(rates), "ratios": sorted(rates), "processor": statistics.median(processor), "p99": p99,
-           "rate": statistics.median(pair[False]["rate"] for pair in pairs), "hits": {name: sum(pair[True]["hits"][name] for pair in pairs) for name in kind.probes},
+    row = {"service": kind.name, "where": where, "ratio": statistics.median(rates), "ratios": sorted(rates),
+           "processor": statistics.median(processor), "p99": p99,
+           "rate": statistics.median(pair[False]["rate"] for pair in pairs), "hits": {name: sum(pair[True]["hits"][name] for pair in pairs)
+               for name in kind.probes},
            "tracers": tracers, "broken": []}
     if row["ratio"] < THROUGHPUT:
         row["broken"].append(f"the throughput is {row['ratio']:.3f} of the untraced, less than {THROUGHPUT}")
@@ -498,7 +509,8 @@ def table(rows, kinds, seconds):
              f"The throughput is the median of the pairs' ratios, in brackets the least and the greatest; the median has to be at least {THROUGHPUT}, and what is above 1 is noise. The processor's time is the server's, for each "
              "request, traced over untraced: other load on the machine affects it less. The 99th percentiles are medians, in brackets the range of the untraced loads; traced it may not be above both that range and 1.1 of the untraced median.",
              ""]
-    lines += [f"- {kind.title}. {' and '.join(f'`{probe}`' for probe in kind.probes.values())}; the server's count: {kind.statistic}" for kind in kinds]
+    lines += [f"- {kind.title}. {' and '.join(f'`{probe}`' for probe in kind.probes.values())}; the server's count: {kind.statistic}"
+              for kind in kinds]
     lines += ["", "| server | where | requests a second, untraced | throughput, traced / untraced | processor's time | p99 untraced, ms | p99 traced, ms | hits, as the server counts | tracers that came and went |",
               "|---|---|---|---|---|---|---|---|---|"]
     for row in rows:

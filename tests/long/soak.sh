@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# An hour of churn: threads, children, libraries, signals, exceptions, a program with more than 1 GiB in use and one of Go, where that is; tracers that attach,
-# detach, are killed or lose the reader of their output at any moment (tests/engine/churn.py). At the end text, vdso, semaphores, mappings, memory and the program's own results are compared.
-# `soak.sh [--minutes N]`; `soak.sh --attachments N`: so many tracers in turn, some of them killed, with twenty scripts; then the
-# process has as much memory as after the first twenty (tests/engine/attachments_test.cpp). `soak.sh --tree N`: so many to a working
-# server of 100 processes (tests/engine/tree.py). build/default has the tools.
+# An hour of churn: threads, children, libraries, signals, exceptions, a program with more than 1 GiB in use and one of Go, where that is; tracers
+# that attach, detach, are killed or lose the reader of their output at any moment (tests/engine/churn.py). At the end text, vdso, semaphores,
+# mappings, memory and the program's own results are compared. `soak.sh [--minutes N]`; `soak.sh --attachments N`: so many tracers in turn, some of
+# them killed, with twenty scripts; then the process has as much memory as after the first twenty (tests/engine/attachments_test.cpp). `soak.sh
+# --tree N`: so many to a working server of 100 processes (tests/engine/tree.py). build/default has the tools.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 minutes=60 attachments='' tree=''

@@ -15,7 +15,8 @@ jumps = r"(?:bl?|b\.\w+|cbn?z|tbn?z)\s+(?:[^<]*, )?" if arm64 else r"(?:bnd |not
 exits = r"(ret|retaa|retab|b|br)(\s|$)" if arm64 else r"(repz |notrack )*(ret|jmp)"
 stays = r"(bti|svc|hvc|smc|brk|hlt|udf|wf[ei]|blr|braa|ldx|ldax|stx|stlx|casp|clrex|\.inst|\.word)" if arm64 else r"(syscall|int|loop|xbegin|endbr64)"
 instructions, targets, loops = {}, set(), []
-listing = subprocess.run([os.environ.get("OBJDUMP", "objdump"), "-d", "--no-show-raw-insn", sys.argv[1]], capture_output=True, text=True, check=True).stdout
+listing = subprocess.run([os.environ.get("OBJDUMP", "objdump"), "-d", "--no-show-raw-insn", sys.argv[1]], capture_output=True, text=True,
+                         check=True).stdout
 for line in listing.split("\n"):
     found = re.match(r"\s+([0-9a-f]+):\t(.*)", line)
     if not found:

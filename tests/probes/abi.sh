@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The interface of libfastsdt-probes is the recorded one (libfastsdt-probes.abi): programs that were linked to an older libfastsdt-probes.so.0 run with a
-# newer one. The header and the library have the same functions.
-# After a change that adds something: FASTSDT_RECORD=1 ctest -R probes.abi, and commit the file. After one that breaks programs, and only in a
-# release: SOVERSION in probes/CMakeLists.txt, the version in exports.map, the packages' names.
+# The interface of libfastsdt-probes is the recorded one (libfastsdt-probes.abi): programs that were linked to an older libfastsdt-probes.so.0 run
+# with a newer one. The header and the library have the same functions. After a change that adds something: FASTSDT_RECORD=1 ctest -R probes.abi,
+# and commit the file. After one that breaks programs, and only in a release: SOVERSION in probes/CMakeLists.txt, the version in exports.map, the
+# packages' names.
 . "$FASTSDT_SOURCE/tests/common.sh"
 need gcc abidiff abidw nm
 . "$FASTSDT_SOURCE/tests/probes/common.sh"
@@ -14,7 +14,8 @@ expect "SONAME" "$(soname "$library/libfastsdt-probes.so")" libfastsdt-probes.so
 declared() {
     {
         echo "#include \"$1\""
-        gcc -E -P "$1" | tr '\n' ' ' | grep -oE '(void|int|unsigned|const char\*|fastsdt_probes?\*|fastsdt_probe_function) fastsdt_probes?_[a-z_]+\([^()]*\);' |
+        gcc -E -P "$1" | tr '\n' ' ' | grep \
+            -oE '(void|int|unsigned|const char\*|fastsdt_probes?\*|fastsdt_probe_function) fastsdt_probes?_[a-z_]+\([^()]*\);' |
             sed -e 's/^\(void .*\);$/\1 { }/' -e 's/;$/ { return 0; }/'
     } >stub.c
     gcc -g -fPIC -shared -w stub.c -o declared.so -Wl,-soname,libfastsdt-probes.so.0 -Wl,--version-script="$FASTSDT_SOURCE/probes/exports.map" ||

@@ -22,7 +22,8 @@ counts() {
     local n=$1
     shift
     attachable || return 0
-    "${as_user[@]}" fastsdt-trace --engine user --read-memory -e 'usdt:*:shop:order { @n = count(); @ids = sum(args.id); @cents = max(args.cents); }' -- "$@" >said 2>err ||
+    "${as_user[@]}" fastsdt-trace --engine user --read-memory \
+        -e 'usdt:*:shop:order { @n = count(); @ids = sum(args.id); @cents = max(args.cents); }' -- "$@" >said 2>err ||
         fail "$*: $(cat said err)"
     expect "$*" "$(grep '^@' said)" "@cents: 250
 @ids: $((n * (n - 1) / 2))

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Go over our libstapsdt.so.0, as the wrapper salp calls it. salp itself: its module is not on the proxy, and Go 1.26 refuses its source (methods of cgo's types).
+# Go over our libstapsdt.so.0, as the wrapper salp calls it. salp itself: its module is not on the proxy, and Go 1.26 refuses its source (methods of
+# cgo's types).
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
 need gcc python3

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Providers that are loaded, fired and freed while somebody traces: fastsdt-trace misses no hit, bpftrace and the kernel's uprobes do no harm, and what is
-# freed may be watched. In memory and in a file.
+# Providers that are loaded, fired and freed while somebody traces: fastsdt-trace misses no hit, bpftrace and the kernel's uprobes do no harm, and
+# what is freed may be watched. In memory and in a file.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
 need gcc
@@ -34,7 +34,8 @@ for where in memory file; do
     say hit 1  # 20
     kill -INT "$tracer"
     report
-    matches -x 'fastsdt-trace: 20 hits of forked children were not counted; --follow counts them' <err || fail "$where: status $status: $(cat maps err)"
+    matches -x 'fastsdt-trace: 20 hits of forked children were not counted; --follow counts them' <err ||
+        fail "$where: status $status: $(cat maps err)"
     expect "$where: hits" "$(grep -E '^@(n|ids):' maps)" "@ids: 7020
 @n: 1560"
     say hit 0

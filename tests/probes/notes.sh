@@ -40,7 +40,8 @@ fi
 # built NAME COMPILER OPTION: use.c with the library as probes/CMakeLists.txt builds it, in one program.
 built() {
     "$2" -O2 -g0 -fPIC -fomit-frame-pointer -fno-stack-protector "$3" -fasynchronous-unwind-tables -shared -nostdlib \
-        -Wl,-s,--build-id=none,--hash-style=sysv,-z,noseparate-code,-z,max-page-size=4096 -I"$INCLUDE" "$FASTSDT_SOURCE/probes/sites.c" -o "sites-$1.so"
+        -Wl,-s,--build-id=none,--hash-style=sysv,-z,noseparate-code,-z,max-page-size=4096 -I"$INCLUDE" "$FASTSDT_SOURCE/probes/sites.c" \
+        -o "sites-$1.so"
     "$2" -O2 -Wall -Wextra -Werror -I"$INCLUDE" "$here/use.c" "$FASTSDT_SOURCE"/probes/{arguments,image,place,probes,sites_read}.c \
         "$FASTSDT_SOURCE/probes/sites.S" -DFASTSDT_SITES_FILE="\"$PWD/sites-$1.so\"" -o "use-$1" -ldl -lpthread
 }

@@ -96,7 +96,8 @@ if GDB:
     said = running.communicate(timeout=100)[0]
     listed = sorted(re.findall(r"^stap +shop +(\w+) ", said, re.M))
     hits = re.findall(r"^((?:order|named|twelve) .*)", said, re.M)
-    wanted = [line for i in range(5) for line in (f"order {i} {'tea' if i % 3 else 'coffee'} {i / 2:f} {int(i % 2 == 0)}", f"named {-i} milk", f"twelve {i} {i + int(ARGUMENTS) - 1}")]
+    wanted = [line for i in range(5) for line in (f"order {i} {'tea' if i % 3 else 'coffee'} {i / 2:f} {int(i % 2 == 0)}", f"named {-i} milk",
+                                                  f"twelve {i} {i + int(ARGUMENTS) - 1}")]
     if listed != ["named", "order", "twelve"] or hits != wanted:
         sys.exit(f"FAIL: gdb\n--- expected\n{wanted}\n--- got\n{hits}\n{said}")
     print("counted by gdb")

@@ -56,6 +56,7 @@ else
 fi
 
 # What scripts/release.sh gives to auditwheel: libraries of one platform.
-env -u PYTHONWARNINGS "$python" -m pip wheel --no-index --no-build-isolation --no-deps -w wheels ./source/python >pip.log 2>&1 || fail "pip wheel: $(cat pip.log)"
+env -u PYTHONWARNINGS "$python" -m pip wheel --no-index --no-build-isolation --no-deps -w wheels ./source/python >pip.log 2>&1 ||
+    fail "pip wheel: $(cat pip.log)"
 python3 -m zipfile -l wheels/*.whl >files
 grep -q '^fastsdt/libfastsdt-trace\.so\.0 ' files || fail "the wheel has its libraries elsewhere: $(cat files)"

@@ -20,7 +20,8 @@ header = dict(line.rsplit(" ", 1) for line in Path("header.txt").read_text().spl
 ours = {}
 for prefix, kinds in (("", library.MAP_KINDS), ("EVENT_", library.EVENT_KINDS), ("VALUE_", library.VALUE_KINDS), ("", library.FLAGS)):
     ours.update({f"FASTSDT_TRACE_{prefix}{name.upper()}": str(number) for number, name in kinds.items()})
-errors = {fastsdt.ScriptError: "TEXT", fastsdt.RefusedError: "REFUSED", fastsdt.MisuseError: "MISUSE", fastsdt.BusyError: "BUSY", MemoryError: "MEMORY"}
+errors = {fastsdt.ScriptError: "TEXT", fastsdt.RefusedError: "REFUSED", fastsdt.MisuseError: "MISUSE", fastsdt.BusyError: "BUSY",
+          MemoryError: "MEMORY"}
 ours.update({f"FASTSDT_TRACE_{errors[error]}": str(number) for number, error in library.ERROR_KINDS.items()})
 for name in ("Error", "Options", "Site", "Map", "Value", "Entry", "Event"):
     struct = getattr(library, name + "Struct")
@@ -209,7 +210,8 @@ if os.uname().machine == "x86_64":
 # ---- Errors: the library's words
 refused("a name for a process", TypeError, "'cat' is not the number of a process, an int, which pid is; `pidof cat` tells it",
         lambda: fastsdt.trace("usdt:*:a:b { @ = count(); }", pid="cat"))
-refused("digits for a process", TypeError, "'1' is not the number of a process, an int, which pid is", lambda: fastsdt.trace("usdt:*:a:b { @ = count(); }", pid="1"))
+refused("digits for a process", TypeError, "'1' is not the number of a process, an int, which pid is",
+        lambda: fastsdt.trace("usdt:*:a:b { @ = count(); }", pid="1"))
 error = refused("a wrong name", fastsdt.ScriptError, '"foo" is no value', lambda: fastsdt.trace("usdt:*:shop:order {\n  @ = foo; }"))
 same("its place", (error.line, error.column, str(error)[:5]), (2, 7, "2:7: "))
 refused("BEGIN", fastsdt.ScriptError, "left to the program that attaches", lambda: fastsdt.trace("BEGIN { @ = 1; }"))

@@ -10,7 +10,8 @@ import sys
 with open(sys.argv[1], errors="replace") as stream:
     check = json.load(stream)
 with open(sys.argv[2], errors="replace") as stream:
-    dump = json.loads(re.sub(r', (0\]|"": 0\})', lambda m: "]" if m.group(1) == "0]" else "}", stream.read()).replace("[0]", "[]").replace('{"": 0}', "{}"))
+    dump = json.loads(re.sub(r', (0\]|"": 0\})', lambda m: "]" if m.group(1) == "0]" else "}", stream.read()).replace("[0]", "[]").replace('{"": 0}',
+        "{}"))
 path = sys.argv[3]
 problems, readelf_probes, functions = [], 0, 0
 
@@ -95,7 +96,8 @@ def same_function(what, ours, theirs):
 
 
 same("kernels", dump["kernels"], check["kernels"])
-same("troubles", sorted(f"{t['where']}: {t['what']}" for t in dump["troubles"]), sorted(f["error"].split("; --outside")[0] for f in check["files"] if "error" in f))
+same("troubles", sorted(f"{t['where']}: {t['what']}" for t in dump["troubles"]),
+     sorted(f["error"].split("; --outside")[0] for f in check["files"] if "error" in f))
 files = [f for f in check["files"] if "error" not in f]
 same("number of files", len(dump["files"]), len(files))
 for ours, theirs in zip(dump["files"], files):

@@ -6,7 +6,8 @@
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
 . "$FASTSDT_SOURCE/tests/serve/common.sh"
 need gcc python3
-case $(fastsdt-trace export none --otlp http://127.0.0.1:9 2>&1 || true) in *"built without libcurl"*) skip "fastsdt-trace is built without libcurl (FASTSDT_OTLP)" ;; esac
+case $(fastsdt-trace export none --otlp http://127.0.0.1:9 2>&1 || true) in *"built without libcurl"*) skip \
+    "fastsdt-trace is built without libcurl (FASTSDT_OTLP)" ;; esac
 gcc -O2 -I"$INCLUDE" "$FASTSDT_SOURCE/tests/serve/app.c" -o app
 rm -rf got port in out to answers trace && mkdir got && mkfifo in out to answers
 python3 "$FASTSDT_SOURCE/tests/serve/collector.py" port got <to >answers &
@@ -67,11 +68,13 @@ expect "an empty one, export" "$status $(cut -d';' -f1 log)" "2 fastsdt-trace: -
 echo '{ "otlp": { "seconds": 1 }, "scripts": [] }' >empty.json
 status=0
 fastsdt-trace serve --config empty.json 2>log || status=$?
-expect "none in a configuration" "$status $(cat log)" '2 fastsdt-trace: empty.json: otlp: "url" is missing, the collector'"'"'s: "http://127.0.0.1:4318"'
+expect "none in a configuration" "$status $(cat log)" \
+    '2 fastsdt-trace: empty.json: otlp: "url" is missing, the collector'"'"'s: "http://127.0.0.1:4318"'
 echo '{ "otlp": { "url": "here" }, "scripts": [] }' >wrong.json
 status=0
 fastsdt-trace serve --config wrong.json 2>log || status=$?
-expect "none that is one in a configuration" "$status $(cat log)" '2 fastsdt-trace: wrong.json: otlp.url: "here": a URL like http://127.0.0.1:4318 is wanted'
+expect "none that is one in a configuration" "$status $(cat log)" \
+    '2 fastsdt-trace: wrong.json: otlp.url: "here": a URL like http://127.0.0.1:4318 is wanted'
 said "no URL" 2 "127.0.0.1:4318" "a URL like http://127.0.0.1:4318 is wanted"
 said "another protocol" 2 "ftp://127.0.0.1" "a URL like http://127.0.0.1:4318 is wanted"
 said "a wrong port" 2 "http://127.0.0.1:port" "fastsdt-trace: --otlp: http://127.0.0.1:port: "

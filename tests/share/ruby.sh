@@ -25,7 +25,8 @@ calls.each { |name, count| puts "#{name} #{count}" if count == 600 }
 puts "GC #{GC.count}"
 END_RB
 traced rubycalls.bt --read-memory -- ruby --disable-gems work.rb
-expect "rubycalls" "$(sed -n 's/^@calls\[\(Shop, .*\|String, succ\)\]: \(.*\)/\1 \2/p' out | sort)" "$(grep -E '^(Shop, |String, succ)' theirs | sort)"
+expect "rubycalls" "$(sed -n 's/^@calls\[\(Shop, .*\|String, succ\)\]: \(.*\)/\1 \2/p' out | sort)" \
+    "$(grep -E '^(Shop, |String, succ)' theirs | sort)"
 expect "rubycalls: methods" "$(grep -cE '^(Shop, |String, succ)' theirs)" 3
 traced rubygc.bt -- ruby --disable-gems work.rb
 expect "rubygc: how often it marks" "$(table | awk '$4 == "mark"' | wc -l)" "$(sed -n 's/^GC //p' theirs)"

@@ -95,7 +95,8 @@ open
 @ns: 
 $(grep '^@total: count 7, ' got)"
     expect "$1: stacks" "$(sed -n '/^@stack/,/^sites/p' got | grep -oE '(place_order|main)\+|^\]: [0-9]+' | xargs)" "main+ ]: 1 place_order+ ]: 5"
-    expect "$1: histogram" "$(sed -n 's/^\(\[[0-9K]*, [0-9K]*)\) *\([0-9]*\) .*/\1 \2/p' "out.$1" | sed -n 1,3p | xargs)" "[512, 1K) 23 [1K, 2K) 1024 [2K, 4K) 203"
+    expect "$1: histogram" "$(sed -n 's/^\(\[[0-9K]*, [0-9K]*)\) *\([0-9]*\) .*/\1 \2/p' "out.$1" | sed -n 1,3p | xargs)" \
+        "[512, 1K) 23 [1K, 2K) 1024 [2K, 4K) 203"
 }
 scripts='/bin/busybox sh /bin/scripts'
 guest 7.2 "$scripts

@@ -14,7 +14,8 @@ class Option:
         self.names, self.value, self.text = names, value, " ".join(text.split())
         choices = re.search(r"\{(.*)\}", value)
         self.choices = choices.group(1).split(",") if choices else []
-        self.kind = "choices" if choices else "none" if not value else "file" if value in ("FILE", "DIR") else "pid" if value.startswith("PID") else "word"
+        self.kind = "choices" if choices else "none" if not value else "file" if value in ("FILE",
+            "DIR") else "pid" if value.startswith("PID") else "word"
 
 
 def options(tool, *command):
@@ -85,7 +86,8 @@ def zsh():
     for tool in TOOLS:
         text += f"{tool})\n    _arguments -S \\\n"
         for option in all_options[tool]:
-            action = {"none": "", "choices": f":value:({' '.join(option.choices)})", "file": ":file:_files", "pid": ":process:_pids"}.get(option.kind, ":" + option.value.split(":")[0] + ":")
+            action = {"none": "", "choices": f":value:({' '.join(option.choices)})", "file": ":file:_files", "pid": ":process:_pids"}.get(option.kind,
+                ":" + option.value.split(":")[0] + ":")
             described = re.sub(r"([\[\]:])", r"\\\1", option.text)
             for name in option.names:
                 text += f"        '*{name}[{quoted(described)}]{quoted(action)}' \\\n"
@@ -99,7 +101,8 @@ def fish(tool):
         line = f"complete -c {tool}"
         for name in option.names:
             line += f" -l {name[2:]}" if name.startswith("--") else f" -s {name[1:]}" if len(name) == 2 else f" -o {name[1:]}"
-        line += {"none": "", "choices": f" -x -a '{' '.join(option.choices)}'", "file": " -r -F", "pid": " -x -a '(__fish_complete_pids)'"}.get(option.kind, " -x")
+        line += {"none": "", "choices": f" -x -a '{' '.join(option.choices)}'", "file": " -r -F",
+                 "pid": " -x -a '(__fish_complete_pids)'"}.get(option.kind, " -x")
         text += line + " -d '" + option.text.replace("\\", "\\\\").replace("'", "\\'") + "'\n"
     return text
 

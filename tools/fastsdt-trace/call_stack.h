@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The calls in which a thread or a goroutine is, from entries and exits. Some calls have no exit: longjmp(), an exception, a panic or the program's end
-// left them, or the hit was lost. They end where a function further out is left; and where it is known how deep in the stack they are, with the next
-// call that is not deeper.
+// The calls in which a thread or a goroutine is, from entries and exits. Some calls have no exit: longjmp(), an exception, a panic or the program's
+// end left them, or the hit was lost. They end where a function further out is left; and where it is known how deep in the stack they are, with the
+// next call that is not deeper.
 #pragma once
 #include <algorithm>
 #include <cstddef>

@@ -85,7 +85,8 @@ private:
         uint64_t lost = 0;         ///< so many
         Thread* of_ring = nullptr; ///< that the ring had at last
     };
-    /// A goroutine's events are in the rings of all threads that have executed it. So they wait until all rings are known to have been read up to there.
+    /// A goroutine's events are in the rings of all threads that have executed it. So they wait until all rings are known to have been read up to
+    /// there.
     struct Go {
         std::vector<Held> events;
         std::vector<std::byte> values;

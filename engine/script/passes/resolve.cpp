@@ -303,8 +303,8 @@ private:
 
     const int64_t boot_ = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
 
-    // hist(VALUE, BITS): each power of two has 2^BITS buckets, and smaller numbers have one each. By numbers of them: with e = log2(VALUE >> BITS), or 0,
-    // that is (e << BITS) + (VALUE >> e); -1 for those below 0.
+    // hist(VALUE, BITS): each power of two has 2^BITS buckets, and smaller numbers have one each. By numbers of them: with e = log2(VALUE >> BITS),
+    // or 0, that is (e << BITS) + (VALUE >> e); -1 for those below 0.
     void fine_histogram(Update& update, Map& map)
     {
         constexpr int64_t most_bits = 5;

@@ -208,7 +208,8 @@ class Workshop:
             native = ['-flinker-output=nolto-rel'] if cell.lto != 'none' and cell.compiler.startswith('gcc') else []
             self.run([self.driver(cell), *flags, '-r', '-nostdlib', *native, *objects, '-o', joined])
             objects = [joined]
-        flags += {'exe': ['-no-pie'], 'pie': ['-pie'], 'shared': ['-shared', '-fPIC'], 'static': ['-static', '-no-pie'], 'static-pie': ['-static-pie'], 'r': ['-pie']}[cell.output]
+        flags += {'exe': ['-no-pie'], 'pie': ['-pie'], 'shared': ['-shared', '-fPIC'], 'static': ['-static', '-no-pie'],
+                  'static-pie': ['-static-pie'], 'r': ['-pie']}[cell.output]
         if cell.variant != 'plain':
             flags += ['-Wl,--gc-sections']
         if cell.variant == 'icf':
@@ -371,13 +372,15 @@ class Tracers:
 
     def libbpf(self, path, command, names):
         if not hasattr(self.local, 'process'):
-            self.local.process = subprocess.Popen([self.options.hits, self.options.hits_bpf], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            self.local.process = subprocess.Popen([self.options.hits, self.options.hits_bpf], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                                  text=True)
         self.local.process.stdin.write(' '.join([path, PROVIDER, command, *names]) + '\n')
         self.local.process.stdin.flush()
         return self.local.process.stdout.readline()
 
     def gdb(self, path):
-        text = subprocess.run(['gdb', '-nx', '-batch', '-ex', f'info probes stap ^{PROVIDER}$', path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+        text = subprocess.run(['gdb', '-nx', '-batch', '-ex', f'info probes stap ^{PROVIDER}$', path], stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, text=True).stdout
         return collections.Counter(line.split()[2] for line in text.splitlines() if line.startswith('stap'))
 
     def bpftrace(self, path):
@@ -471,7 +474,8 @@ def markdown(path):
     for linker, compiler, lto in itertools.product(sorted({key[1] for key in counts}), dict.fromkeys(key[0] for key in counts), LTOS):
         row = [counts.get((compiler, linker, lto, variant)) for variant in VARIANTS]
         if any(row):
-            outcomes = [', '.join(f'{cell[word]} {word}' for word in sorted(cell, key=lambda word: (word != 'ok', word))) if cell else '-' for cell in row]
+            outcomes = [', '.join(f'{cell[word]} {word}' for word in sorted(cell, key=lambda word: (word != 'ok', word))) if cell else '-'
+                        for cell in row]
             alike[linker, ' | '.join(outcomes)][compiler].append(lto)
     print('| linker | compilers: LTO |', ' | '.join(VARIANTS), '|')
     print('|---' * (2 + len(VARIANTS)) + '|')
