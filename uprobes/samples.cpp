@@ -94,6 +94,12 @@ size_t processors()
     return static_cast<size_t>(std::max(1L, sysconf(_SC_NPROCESSORS_CONF)));
 }
 
+// Whose run it is: each processor has a thread 0.
+pid_t run_of(pid_t thread, uint32_t cpu)
+{
+    return thread != 0 ? thread : -2 - static_cast<pid_t>(cpu); // -1 is one that has ended
+}
+
 uint64_t start_of(pid_t pid)
 {
     const auto stat = read_stat(std::to_string(pid));
@@ -206,8 +212,8 @@ void Samples::look_again()
         look_at(pid, thread);
 }
 
-// Those that are due until then. What is left of a period counts for the thread's next wait: the scheduler's clock and many programs' are in step
-// with ours, and a short wait at each of their ticks would never have a sample, or always.
+// Those that are due until then. The rest of a period carries over to the thread's next wait. Else short waits in step with our clock, as the
+// scheduler's are, would have no sample, or always one.
 void Samples::add_waiting(pid_t thread, uint64_t until, std::vector<Sample>& to)
 {
     const auto found = waits_.find(thread);
@@ -215,8 +221,7 @@ void Samples::add_waiting(pid_t thread, uint64_t until, std::vector<Sample>& to)
         return;
     Wait& wait = found->second;
     const uint64_t period = wish_.period_ns;
-    uint64_t& left =
-        left_.try_emplace(thread, wait.since % period).first->second; // whoever waits once has one by chance
+    uint64_t& left = left_.try_emplace(thread, wait.since % period).first->second; // by chance at first
     const uint64_t first = wait.since + period - left;
     left = (left + until - wait.since) % period;
     wait.sample.comm = name_of(wait.sample.pid, thread);
@@ -231,26 +236,29 @@ void Samples::add_waiting(pid_t thread, uint64_t until, std::vector<Sample>& to)
     wait.since = until;
 }
 
-// One of a thread that runs, or, where it stops, none. The kernel's timer is late where a hypervisor has had the processor, and is no more than once
-// however late it is, with the time of a thread that ran on: perf_swevent_hrtimer(), hrtimer_forward(). It leaves them out on purpose too, where they
-// take too long: perf_event_max_sample_rate. What is known of when the next is due is no earlier than the kernel's own time, so none is too many.
+// A sample of a thread that runs, or its stack where it stops. The kernel's timer may be late (a hypervisor) or left out (throttling), and fires once
+// then, however many periods have passed: perf_swevent_hrtimer(), hrtimer_forward_now(). So samples are counted by the time that the thread ran.
 void Samples::add_running(const Sample& sample, bool stops, std::vector<Sample>& to)
 {
-    const uint64_t period = std::max(wish_.period_ns, least_period_ns);
-    uint64_t count = stops ? 0 : 1;
-    if (const auto found = runs_.find(sample.tid); found != runs_.end()) {
-        uint64_t& since = found->second;
-        const uint64_t passed = sample.time - std::min(since, sample.time);
-        count = stops ? passed / period : std::max<uint64_t>(1, (passed + period / 4) / period); // due a moment ago
-        since = count == 1 ? std::min(since + period, sample.time) : sample.time;
-    } else if (!stops && wish_.waiting && sample.tid > 0) { // each processor has a thread 0
-        runs_.emplace(sample.tid, sample.time);
+    if (!wish_.running)
+        return;
+    const auto period = static_cast<int64_t>(std::max(wish_.period_ns, least_period_ns));
+    int64_t count = stops ? 0 : 1;
+    if (wish_.waiting) { // else nobody says when it began to run
+        Run& run = runs_[run_of(sample.tid, sample.cpu)];
+        if (run.since != 0) {
+            const int64_t passed = run.left + static_cast<int64_t>(sample.time - std::min(run.since, sample.time));
+            const int64_t rounded = stops ? passed : passed + period / 2; // behind a late one the next is early
+            count = std::max<int64_t>(0, rounded / period);
+            run.left = passed - count * period;
+        }
+        run.since = stops ? 0 : sample.time;
     }
-    const uint64_t room = most_at_once - std::min(most_at_once, to.size());
-    lost_ += count - std::min(count, room);
-    for (uint64_t each = std::min(count, room); each > 0; --each) {
+    const auto room = static_cast<int64_t>(most_at_once - std::min(most_at_once, to.size()));
+    lost_ += static_cast<uint64_t>(count - std::min(count, room));
+    for (int64_t each = std::min(count, room); each > 0; --each) {
         to.push_back(sample);
-        to.back().time -= (each - 1) * period;
+        to.back().time -= static_cast<uint64_t>((each - 1) * period);
         to.back().comm = name_of(sample.pid, sample.tid);
     }
 }
@@ -322,8 +330,8 @@ Samples::Sample Samples::read(const PerfRing::Record& record)
     at += sizeof(uint64_t) * by_dwarf.size();
     const auto room = std::min<uint64_t>(next(uint64_t()), record.size() - at);
     const uint64_t copied = std::min(room, PerfRing::number_at<uint64_t>(record, at + room));
-    sample.stack.assign(record.begin() + static_cast<ptrdiff_t>(at),
-                        record.begin() + static_cast<ptrdiff_t>(at + copied));
+    sample.stack = std::make_shared<const std::vector<char>>(record.begin() + static_cast<ptrdiff_t>(at),
+                                                             record.begin() + static_cast<ptrdiff_t>(at + copied));
     return sample;
 }
 
@@ -336,10 +344,10 @@ void Samples::keep(const PerfRing::Record& record, std::vector<Sample>& to)
         if (number(period_in_sample, uint64_t()) == 1) { // of a switch: it waits from now on
             const pid_t thread = sample.tid;
             const uint64_t since = sample.time;
+            if (ended_.contains(thread))
+                return;
             add_running(sample, true, to);
-            runs_.erase(thread);
-            // A processor that has nothing to do does not wait, nor does a thread that has ended.
-            if (thread > 0 && !ended_.contains(thread))
+            if (thread > 0) // a processor that has nothing to do does not wait
                 waits_.insert_or_assign(thread, Wait{std::move(sample), since});
             return;
         }
@@ -355,8 +363,8 @@ void Samples::keep(const PerfRing::Record& record, std::vector<Sample>& to)
         const auto time = number(own + 8, uint64_t());
         add_waiting(thread, time, to);
         waits_.erase(thread);
-        if (wish_.running && thread > 0)
-            runs_[thread] = time;
+        if (wish_.running)
+            runs_[run_of(thread, number(own + 16, uint32_t()))].since = time;
         return;
     }
     case PERF_RECORD_LOST: lost_ += number(16, uint64_t()), runs_.clear(); return; // id, lost

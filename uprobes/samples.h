@@ -30,7 +30,7 @@ public:
         std::vector<uint64_t> calls; ///< runtime addresses by frame pointers, the innermost first, `address` too
         std::vector<uint64_t>
             registers; ///< of the program, by their DWARF numbers, and then its program counter; none: a thread of the kernel
-        std::vector<char> stack;
+        std::shared_ptr<const std::vector<char>> stack; ///< nullptr: as with the registers
         std::string comm;
     };
 
@@ -48,7 +48,7 @@ public:
     uint64_t lost() const { return lost_; }
     /// So much came between the last two calls that the next one should come sooner.
     bool is_busy() const { return is_busy_; }
-    /// How often the kernel had no more time for them, of threads that run only.
+    /// How often the kernel throttled them; 0 where the time of threads is known, and others stand for them.
     uint64_t throttled() const { return throttled_; }
     /// Time in the kernel has none: kernel.perf_event_paranoid is more than 1.
     bool without_kernel() const { return without_kernel_; }
@@ -76,8 +76,11 @@ private:
         uint64_t since = 0; // samples until then are there
     };
     std::map<pid_t, Wait> waits_; // of threads that do not run
-    std::map<pid_t, uint64_t>
-        runs_; // threads that run, since when or since their last sample; only where switches are told
+    struct Run {
+        uint64_t since = 0; // its last sample, or when it began to run; 0: it does not run, or that is not known
+        int64_t left = 0;   // ns of its running that no sample stands for yet; less than 0: one came early
+    };
+    std::map<pid_t, Run> runs_;       // of threads, where switches are told
     std::map<pid_t, uint64_t> left_;  // ns of each thread's waits that are less than a period
     std::map<pid_t, uint64_t> ended_; // threads that ended a moment ago, with the time: they stop running once more
     uint64_t lost_ = 0, throttled_ = 0;

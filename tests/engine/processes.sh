@@ -197,7 +197,10 @@ sites 1 of 1 armed; dropped 0"
     [ -e $group/cgroup.procs ] || group=$group/unified # version 2 beside version 1
     id=$(od -An -N8 -tx1 /dev/urandom | tr -d ' \n')
     if mkdir "$group/fastsdt-$id" 2>/dev/null; then
+        trap 'leave_user_folder; kill "${pids[@]}" 2>/dev/null || true; wait
+            find "$group/fastsdt-$id" -depth -type d -exec rmdir {} +' EXIT
         # One whose folder comes when the tracer runs.
+        was=$(sed -n 's/^0:://p' "/proc/${pids[o]}/cgroup")
         begin --cgroup "$group/fastsdt-$id/later"
         mkdir "$group/fastsdt-$id/later"
         echo "${pids[o]}" >"$group/fastsdt-$id/later/cgroup.procs"
@@ -206,10 +209,9 @@ sites 1 of 1 armed; dropped 0"
         finish
         expect "a group that comes later" "$status $(grep -E '^@:|^sites' maps)" "1 @: 2
 sites 1 of 1 armed; dropped 0; processes 1; found 1"
-        echo "${pids[o]}" >"$group/cgroup.procs"
+        echo "${pids[o]}" >"$group$was/cgroup.procs"
         rmdir "$group/fastsdt-$id/later"
         mkdir "$group/fastsdt-$id/docker-$id.scope"
-        trap 'leave_user_folder; kill "${pids[@]}" 2>/dev/null || true; wait; rmdir "$group/fastsdt-$id/docker-$id.scope" "$group/fastsdt-$id"' EXIT
         echo "${pids[r]}" >"$group/fastsdt-$id/docker-$id.scope/cgroup.procs"
         for by in "--cgroup fastsdt-$id" "--cgroup $group/fastsdt-$id/" "--container ${id:0:12}"; do
             begin $by

@@ -289,15 +289,17 @@ for kind in wall offcpu; do
     expect "$kind" "$status $(cat err)" "0 "
     python3 waiting.py "$kind" 500 || fail "$(cat said out)"
 done
-# Samples that the kernel leaves out, as here, where its limit is less than what is asked for (and enough for tests beside this one), or where a
-# hypervisor takes the processor: the time of a thread that runs counts all the same.
+# Throttled samples, and what a hypervisor takes, are made up by time. 1500 a second leave other tests alone.
 limit=/proc/sys/kernel/perf_event_max_sample_rate
 before=$(cat $limit)
+[ "$before" != 1500 ] || before=100000 # the kernel's own: somebody killed this test
 if { echo 1500 >$limit; } 2>/dev/null; then
-    trap 'echo "$before" >$limit; [ -z "${user-}" ] || leave_user_folder' EXIT
-    fastsdt-trace -o out -e 'profile:wall:hz:5000 { @[comm, ustack(dwarf)] = count(); }' -- ./waits >said 2>err || fail "left out: $? $(cat err)"
-    echo "$before" >$limit
-    python3 waiting.py wall 5000 || fail "left out: $(cat said out)"
+    (
+        trap 'echo "$before" >$limit' EXIT
+        fastsdt-trace -o out -e 'profile:wall:hz:5000 { @[comm, ustack(dwarf)] = count(); }' -- ./waits >said 2>err ||
+            fail "throttled: $? $(cat err)"
+    )
+    python3 waiting.py wall 5000 || fail "throttled: $(cat said out)"
 fi
 # The vDSO: whoever asks for the time is there, also in its last instructions, where the frame pointer is the caller's already.
 cat >asks.c <<'END'

@@ -74,9 +74,9 @@ Profile::Process& Profile::process(pid_t pid)
 uint64_t Profile::stack(const Samples::Sample& sample, unsigned most, bool unwinds)
 {
     Calls calls{sample.pid, {}};
-    if (unwinds && !sample.registers.empty()) {
+    if (unwinds && sample.stack) {
         engine::Unwound& unwound = process(sample.pid).unwound;
-        calls.second = unwound.calls(sample.registers, sample.stack, most);
+        calls.second = unwound.calls(sample.registers, *sample.stack, most);
         cut_ += unwound.was_cut();
     } else {
         calls.second.assign(sample.calls.begin(),

@@ -61,7 +61,7 @@ bool fits_comm(const std::vector<std::string>& values, pid_t, const std::string&
                                [&](const std::string& one) { return fnmatch(one.c_str(), comm.c_str(), 0) == 0; });
 }
 
-// The path of a cgroup's folder below where its file system is mounted; empty: it is in no such file system. It may be made later, above it is.
+// A cgroup folder's path below its mount; it need not exist yet. Empty: no cgroup file system.
 std::string below_mount(const fs::path& folder)
 {
     fs::path root = folder;
@@ -78,6 +78,8 @@ std::string below_mount(const fs::path& folder)
     return folder == root ? "/" : "/" + folder.lexically_relative(root).string();
 }
 
+constexpr const char* usual_mount = "/sys/fs/cgroup";
+
 // As in /proc/PID/cgroup: a folder's path, or a path below where the file system is mounted, which needs no / at its begin.
 void complete_cgroup(std::string& path)
 {
@@ -91,11 +93,13 @@ void complete_cgroup(std::string& path)
         path = "/"; // all of them
     else if (const std::string below = below_mount(fs::weakly_canonical(full, error)); !below.empty())
         path = below;
-    else if (is_relative || (given.is_absolute() && fs::exists(full, error)))
+    else if (is_relative
+             || (given.is_absolute() && fs::exists(full, error) && !fs::exists(usual_mount + full.string(), error)))
         throw Unusable({fmt::format("--cgroup {} is no control group", path),
                         {},
-                        "one is a folder of that file system, mostly below /sys/fs/cgroup, or its path in there, as "
-                        "system.slice/nginx.service"});
+                        fmt::format("one is a folder of that file system, mostly below {}, or its path in there, as "
+                                    "system.slice/nginx.service",
+                                    usual_mount)});
     else
         path = full.string();
 }

@@ -25,7 +25,7 @@ struct WayRow {
     bool (*fits)(const std::vector<std::string>& values, pid_t pid, const std::string& comm) = nullptr;
 };
 std::span<const WayRow, way_count> ways();
-/// "--exe, --comm or --user"; with `quote` (") around each, instead of dashes.
+/// "--exe, --comm or --user"; `quoted`: with " around each, instead of dashes.
 std::string names_of_ways(std::string_view last = "or", bool quoted = false);
 
 /// All that was asked for has to hold. Of several values of one way one has to.
