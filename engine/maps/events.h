@@ -43,8 +43,8 @@ public:
     EventReader(const Script& script, const Tables& tables, pid_t process = 0, RecordSink* sink = nullptr);
 
     /// Adds what came since the last time, and makes room for more. A record that is not complete yet, and what is behind it, stays:
-    /// `last`: nobody records any more, and the incomplete ones count as lost. Where rings are overwritten: adds what they have now and
-    /// had not the last time; what is incomplete then is left out.
+    /// `last`: nobody records any more. An incomplete one counts as lost then if another is behind it; else its thread ended before it executed
+    /// the probe's instruction. Where rings are overwritten: adds what they have now and had not the last time; what is incomplete is left out.
     void read(Window window, const ReadData& read, const ChangeData& change, bool last, std::vector<Event>& to);
     /// Events that were not read so far and will not be.
     uint64_t lost() const { return lost_; }

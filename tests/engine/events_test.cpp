@@ -244,7 +244,17 @@ TEST(Events, AnIncompleteRecordIsSkipped)
     EXPECT_EQ(run.lost(), 1u);
 }
 
-// The same where the ring begins anew behind it: it is one record, and one second.
+// A thread that ends in the middle has not executed the probe's instruction: a process that exits while another thread is in a stub has lost nothing.
+TEST(Events, AnIncompleteRecordAtTheEndIsNone)
+{
+    OwnRun run(action("", print_argument), usdt("8@%rax"));
+    run.pass_argument(1);
+    word_of_ring(run, Ring::head) += 24;
+    EXPECT_EQ(run.events(true).size(), 1u);
+    EXPECT_EQ(run.lost(), 0u);
+}
+
+// An incomplete record where the ring begins anew behind it: it is one record, and one second.
 TEST(Events, AnIncompleteRecordAtTheEndOfTheRing)
 {
     constexpr size_t size = 4096, record = Ring::values + 8;
