@@ -35,6 +35,8 @@ namespace {
 constexpr size_t most_ring = size_t(512) << 10, least_ring = size_t(16) << 10;
 // A thread may stop running many times in a moment, each time with a copy of its stack. Only root may have as much, of each processor and of all.
 constexpr size_t most_waits_ring = size_t(16) << 20, most_rings = size_t(64) << 20;
+constexpr size_t a_sample = 512; // and its stack
+constexpr uint64_t ns_of_second = 1'000'000'000;
 // What one call of take() makes of threads that wait: this process may have been stopped for a day.
 constexpr size_t most_at_once = 100'000;
 constexpr uint64_t least_period_ns = 10'000;  // the kernel's: perf_swevent_start_hrtimer()
@@ -158,8 +160,12 @@ void Samples::put_into_ring(Descriptor event, int cpu)
     }
     std::unique_ptr<PerfRing> ring;
     size_t size = most_ring;
-    if (wish_.waiting && wish_.stack_bytes)
-        size = std::clamp(std::bit_floor(most_rings / processors()), most_ring, most_waits_ring);
+    if (wish_.stack_bytes) {
+        const uint64_t samples = ns_of_second / std::max(wish_.period_ns, least_period_ns);
+        const size_t a_second =
+            wish_.waiting ? most_waits_ring : std::bit_ceil(samples * (wish_.stack_bytes + a_sample));
+        size = std::clamp(std::min(std::bit_floor(most_rings / processors()), a_second), most_ring, most_waits_ring);
+    }
     for (; !ring && size >= least_ring; size /= 2)
         ring = PerfRing::map(event, size);
     if (!ring)

@@ -144,8 +144,7 @@ void EventReader::read_ring(size_t ring, const ReadData& read, const ChangeData&
         next = std::min(next, records);
         if (!last && (!is_next || Clock::now() - place.since < longest_interruption))
             break;
-        // If nothing is behind it, its thread ended in the stub, in front of the probe's instruction.
-        lost_ += is_next && !place.counted;
+        lost_ += is_next && !place.counted; // else its thread has ended: read()
         place.position += next - complete;
         if (next == records) { // the hole goes on
             place.hole = place.position;

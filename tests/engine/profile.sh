@@ -96,7 +96,7 @@ traced() {
     [ "$status" = 0 ] || grep -qx 'fastsdt-trace: [0-9]* samples were lost, since they came faster than this tool reads them' err ||
         fail "$1: $status $(cat err)"
     expect "$1: what it says" "$(grep -v 'samples were lost' err)" ""
-    expect "$1: the end" "$(sed -n 1p out) $(grep -c '^samples [0-9]*$' out)" "the end 1"
+    expect "$1: the end" "$(sed -n 1p out) $(grep -cxE 'samples [0-9]+(; lost samples [0-9]+)?' out)" "the end 1"
     python3 check.py "$1" 1000 || fail "$1"
 }
 traced "a command" -e "$script" -- ./app t
