@@ -25,11 +25,11 @@ while getopts p:m:n:c:io: option; do
         c) compile_rounds=$OPTARG ;;
         i) count=1 ;;
         o) flags=$OPTARG ;;
-        *) sed -n '3,14s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+        *) sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     esac
 done
 shift $((OPTIND - 1))
-[ $# = 5 ] || { sed -n '3,14s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# = 5 ] || { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 kind=$1 target=$2 plugin=$(realpath "$3") cc=$4 cxx=$5
 : "$kind"
 [ ${#modes[@]} -gt 0 ] || modes=(auto auto-frame frame nop nop10 none)

@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 PATH=$PWD/build/default/bin:$PATH
 count=${1:-16384} rounds=7 turns=4000000
-[[ $count =~ ^[0-9]+$ ]] && [ "$count" -ge 1 ] && [ "$count" -le 65536 ] || { sed -n '3,6s/^# //p' "$0" >&2; exit 2; }
+[[ $count =~ ^[0-9]+$ ]] && [ "$count" -ge 1 ] && [ "$count" -le 65536 ] || { sed -n '3,/^[^#]/s/^# //p' "$0" >&2; exit 2; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"

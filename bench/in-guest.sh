@@ -5,7 +5,7 @@
 # name and its arguments; what they write to standard output is printed. Times are those of emulated hardware: good for ratios
 # within one guest. Exit: the first status that is not 0; 125: no kernel, no QEMU, or the guest gave no answer.
 set -euo pipefail
-[ $# -ge 1 ] || { sed -n '3,7s/^# //p' "$0" >&2; exit 2; }
+[ $# -ge 1 ] || { sed -n '3,/^[^#]/s/^# //p' "$0" >&2; exit 2; }
 series=$1
 shift
 source=$(cd "$(dirname "$0")/.." && pwd)

@@ -4,7 +4,7 @@
 # fastprobe for GCC. First two threads that hit a probe again and again, with a pause; then SQLite's speedtest1 with the entries and exits
 # of all its functions, whose trace babeltrace2 reads. Fetches SQLite's source package. Figures of docs/timelines.md are from here.
 set -euo pipefail
-[ $# = 0 ] || { sed -n '3,5s/^# //p' "$0" >&2; exit 2; }
+[ $# = 0 ] || { sed -n '3,/^[^#]/s/^# //p' "$0" >&2; exit 2; }
 cd "$(dirname "$0")/.."
 top=$PWD
 PATH=$top/build/default/bin:$PATH

@@ -5,7 +5,7 @@
 # functions are recorded.
 # --record draws the last one: docs/recorded/report.png, by chromium. Figures of docs/timelines.md are from here.
 set -euo pipefail
-[ $# = 0 ] || [ "$*" = --record ] || { sed -n '3,6s/^# //p' "$0" >&2; exit 2; }
+[ $# = 0 ] || [ "$*" = --record ] || { sed -n '3,/^[^#]/s/^# //p' "$0" >&2; exit 2; }
 cd "$(dirname "$0")/.."
 top=$PWD
 PATH=$top/build/default/bin:$PATH

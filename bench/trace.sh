@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 case ${1:-} in
 "" | --quick) ;;
 *)
-    sed -n '3,4s/^# //p' "$0"
+    sed -n '3,/^[^#]/s/^# //p' "$0"
     exit 2
     ;;
 esac

@@ -17,7 +17,7 @@ record=()
 case ${1:-} in
 x86) arch=amd64 plugin_suffix= image=arch/x86/boot/bzImage make=(ARCH=x86) features=+endbr ;;
 arm64) arch=arm64 plugin_suffix=-aarch64 image=arch/arm64/boot/Image make=(ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu-) features=+stp+bti ;;
-*) sed -n '3,11s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+*) sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 target=$1
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/fastsdt

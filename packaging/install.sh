@@ -18,11 +18,11 @@ while getopts d:f: option; do
     case $option in
     d) to=$OPTARG ;;
     f) from=$OPTARG ;;
-    *) sed -n '3,10s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    *) sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     esac
 done
 shift $((OPTIND - 1))
-[ $# = 0 ] || { sed -n '3,10s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# = 0 ] || { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 system=$(uname -s)
 [ "$system" = Linux ] || fail "fastsdt is for Linux, and this is $system"
 arch=$(uname -m)

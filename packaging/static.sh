@@ -15,7 +15,7 @@
 set -euo pipefail
 top=$(realpath "$(dirname "$0")/..")
 common=$top/scripts/common
-usage() { sed -n '3,14s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+usage() { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 fail() { echo "static.sh: $*" >&2; exit 1; }
 cannot() { echo "static.sh: $*" >&2; exit 4; }
 suite=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")

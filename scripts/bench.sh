@@ -9,7 +9,7 @@
 # picture of the demo; `bench.sh --redraw` makes them anew from performance.json.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-usage() { sed -n '3,9s/^# //p' "$0"; }
+usage() { sed -n '3,/^[^#]/s/^# //p' "$0"; }
 out=$PWD/build/bench
 case " $* " in *" --quick "*) results=$out/quick ;; *) results=$out ;; esac # a quick look costs nobody a long run's figures
 python=python3

@@ -6,7 +6,7 @@
 # sources unchanged; `demo.sh guest` boots Linux 7.2 in QEMU and shows a site there, where it needs no trap. Installs the packages it needs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-case ${1:-} in "" | tcl | guest) ;; *) sed -n '3,7s/^# //p' "$0" >&2; exit 2 ;; esac
+case ${1:-} in "" | tcl | guest) ;; *) sed -n '3,/^[^#]/s/^# //p' "$0" >&2; exit 2 ;; esac
 here=$PWD
 . scripts/common/versions.sh
 build=$PWD/build/default # as scripts/test.sh, which compiles none of it again

@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 format=${FASTSDT_CLANG_FORMAT:-clang-format-19}
-case ${1:-} in "" | --check) ;; *) sed -n '3,4s/^# //p' "$0" >&2; exit 2 ;; esac
+case ${1:-} in "" | --check) ;; *) sed -n '3,/^[^#]/s/^# //p' "$0" >&2; exit 2 ;; esac
 command -v "$format" >/dev/null || { echo "format.sh: $format is not installed" >&2; exit 2; }
 # Not formatted: the headers of macros full of assembly, whose columns are set by hand; test inputs, whose lines are part
 # of the expectation; copies of kernel declarations; what is the kernel's, by the kernel's style.

@@ -36,7 +36,7 @@ kernel) wanted=$kernel ;;
 upstream) wanted=$upstream ;;
 package) wanted=$package ;;
 *)
-    sed -n '3,5s/^# //p' "$0" >&2
+    sed -n '3,/^[^#]/s/^# //p' "$0" >&2
     exit 2
     ;;
 esac

@@ -19,7 +19,7 @@ while [ $# -gt 0 ]; do
     case $1 in
     --source | --build) until=${1#--} ;;
     debian | rpm | conan) kinds+=("$1") ;;
-    *) sed -n '3,15s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    *) sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     esac
     shift
 done

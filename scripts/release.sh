@@ -22,7 +22,7 @@ while [ $# -gt 0 ]; do
     case $1 in
     --snapshot | --twice) declare "${1#--}=1" ;;
     source | static | debian | rpm | wheel | crates) parts+=("$1") ;;
-    *) sed -n '3,18s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    *) sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     esac
     shift
 done

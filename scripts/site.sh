@@ -11,7 +11,7 @@
 # Takes mkdocs from PyPI (pip's own configuration), and scdoc, mandoc and, for --check, chromium from the distribution.
 set -euo pipefail
 top=$(realpath "$(dirname "$0")/..")
-usage() { sed -n '3,11s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+usage() { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 url=$(sed -n 's/^ *HOMEPAGE_URL "\(.*\)").*/\1/p' "$top/CMakeLists.txt") check=''
 while [ $# -gt 0 ]; do
     case $1 in

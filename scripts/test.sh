@@ -13,7 +13,7 @@ cd "$(dirname "$0")/.."
 . scripts/common/versions.sh
 all=OFF quick='' selected=() targets=()
 case ${1:-} in
--h | --help) sed -n '3,11s/^# \{0,1\}//p' "$0" && exit ;;
+-h | --help) sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0" && exit ;;
 --all) all=ON && shift ;;
 --quick)
     [ $# -le 2 ] || { sed -n '5,9s/^# \{0,1\}//p' "$0" >&2 && exit 2; }

@@ -35,9 +35,8 @@ namespace {
 constexpr size_t most_ring = size_t(512) << 10, least_ring = size_t(16) << 10;
 // A thread may stop running many times in a moment, each time with a copy of its stack. Only root may have as much, of each processor and of all.
 constexpr size_t most_waits_ring = size_t(16) << 20, most_rings = size_t(64) << 20;
-constexpr size_t a_sample = 512; // and its stack
-constexpr uint64_t ns_of_second = 1'000'000'000;
-// What one call of take() makes of threads that wait: this process may have been stopped for a day.
+constexpr size_t without_stack = 512; // of a sample
+// What one call of take() makes: this process, or the machine, may have been stopped for a day.
 constexpr size_t most_at_once = 100'000;
 constexpr uint64_t least_period_ns = 10'000;  // the kernel's: perf_swevent_start_hrtimer()
 constexpr uint64_t ended_ns = 10'000'000'000; // for which a thread's number is kept
@@ -161,9 +160,10 @@ void Samples::put_into_ring(Descriptor event, int cpu)
     std::unique_ptr<PerfRing> ring;
     size_t size = most_ring;
     if (wish_.stack_bytes) {
-        const uint64_t samples = ns_of_second / std::max(wish_.period_ns, least_period_ns);
+        constexpr uint64_t second_ns = 1'000'000'000;
+        const uint64_t samples = second_ns / std::max(wish_.period_ns, least_period_ns);
         const size_t a_second =
-            wish_.waiting ? most_waits_ring : std::bit_ceil(samples * (wish_.stack_bytes + a_sample));
+            wish_.waiting ? most_waits_ring : std::bit_ceil(samples * (wish_.stack_bytes + without_stack));
         size = std::clamp(std::min(std::bit_floor(most_rings / processors()), a_second), most_ring, most_waits_ring);
     }
     for (; !ring && size >= least_ring; size /= 2)
@@ -381,13 +381,13 @@ void Samples::keep(const PerfRing::Record& record, std::vector<Sample>& to)
     case PERF_RECORD_FORK: // pid, ppid, tid, ptid
         names_[number(16, pid_t())] = name_of(number(12, pid_t()), number(20, pid_t()));
         ended_.erase(number(16, pid_t()));
+        runs_.erase(number(16, pid_t()));
         if (const auto pid = number(8, pid_t()); pid != number(12, pid_t())) // a thread else
             processes_[pid] = start_of(pid);
         return;
     case PERF_RECORD_EXIT:
         names_.erase(number(16, pid_t()));
         waits_.erase(number(16, pid_t()));
-        runs_.erase(number(16, pid_t()));
         left_.erase(number(16, pid_t()));
         ended_[number(16, pid_t())] = number(24, uint64_t()); // pid, ppid, tid, ptid, time
         return;
@@ -416,7 +416,12 @@ std::vector<Samples::Sample> Samples::take()
     records_.erase(records_.begin(), end);
     if (lost_ != lost)
         look_again();
-    std::erase_if(ended_, [until](const auto& each) { return each.second + ended_ns < until; });
+    std::erase_if(ended_, [&](const auto& each) {
+        const bool is_over = each.second + ended_ns < until;
+        if (is_over)
+            runs_.erase(each.first); // it ran on behind the record of its end
+        return is_over;
+    });
     std::vector<pid_t> threads; // that wait still
     for (const auto& [thread, wait] : waits_)
         threads.push_back(thread);

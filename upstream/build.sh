@@ -16,7 +16,7 @@ program=${1:-}
 case $program in
 binutils | elfutils) packages=$program ;;
 gcc) packages="gcc-16 gcc-15" ;;
-*) sed -n '3,11s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+*) sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/fastsdt/upstream/$program
 fastsdt=${FASTSDT_BUILD:-$top/build/default}

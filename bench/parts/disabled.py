@@ -66,8 +66,8 @@ def measure(bench):
         for name, (include, probe, flags) in variants(bench).items():
             for count, arguments in ARGUMENTS.items():
                 # The work between two sites, so that they are not one run of nops.
-                body = "\n".join((probe.replace("%c", str(count
-                                                          or "")).replace("%d", str(i)).replace("%s", arguments) + ' x += (x >> 3) ^ i; __asm__ volatile("" : "+r"(x));') for i in range(SITES))
+                work = ' x += (x >> 3) ^ i; __asm__ volatile("" : "+r"(x));'
+                body = "\n".join(probe.replace("%c", str(count or "")).replace("%d", str(i)).replace("%s", arguments) + work for i in range(SITES))
                 file = re.sub(r"\W+", "-", f"{compiler}-{name}-{count}")
                 with open(f"{folder}/{file}.c", "w") as out:
                     out.write(PROGRAM.format(include=include, body=body))

@@ -144,7 +144,7 @@ void EventReader::read_ring(size_t ring, const ReadData& read, const ChangeData&
         next = std::min(next, records);
         if (!last && (!is_next || Clock::now() - place.since < longest_interruption))
             break;
-        lost_ += is_next && !place.counted; // else its thread has ended: read()
+        lost_ += is_next && !place.counted; // without a next one: it ended in the stub
         place.position += next - complete;
         if (next == records) { // the hole goes on
             place.hole = place.position;

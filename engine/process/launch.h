@@ -54,8 +54,9 @@ public:
         held,
         over ///< it executed nothing, or has ended
     };
-    /// @param thread  of the process, which is about to execute  @param event  an eventfd that says when state() has changed  @param traced  called
-    /// when it is traced Throws Unusable, Busy.
+    /// @param thread  of the process, which is about to execute  @param event  an eventfd that says when state() has changed
+    /// @param traced  called when it is traced
+    /// Throws Unusable, Busy.
     Executing(pid_t pid, pid_t thread, int event, const std::function<void()>& traced);
     Executing(const Executing&) = delete;
     Executing& operator=(const Executing&) = delete;

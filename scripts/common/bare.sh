@@ -6,7 +6,7 @@
 # Kernel, devices and /sys are this machine's, so that probes can be attached; FASTSDT_ROOT_WITHOUT_UPROBES=1 hides those.
 # Exit: COMMAND's, or 125 when there is no root.
 set -euo pipefail
-[ $# -ge 2 ] || { sed -n '3,8s/^# //p' "$0" >&2; exit 2; }
+[ $# -ge 2 ] || { sed -n '3,/^[^#]/s/^# //p' "$0" >&2; exit 2; }
 # In a mount namespace of its own: nothing stays mounted, however this ends.
 [ -n "${FASTSDT_BARE_NAMESPACE:-}" ] || FASTSDT_BARE_NAMESPACE=1 exec unshare --mount --propagation private "$0" "$@"
 suite=$1

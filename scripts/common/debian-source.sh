@@ -4,7 +4,7 @@
 # (FASTSDT_CACHE, default ~/.cache/fastsdt): `scripts/common/debian-source.sh PACKAGE`.
 # Exit 4: no mirror, or it lacks the package; the reason is on standard error.
 set -euo pipefail
-[ $# = 1 ] || { sed -n '3,5s/^# //p' "$0" >&2; exit 2; }
+[ $# = 1 ] || { sed -n '3,/^[^#]/s/^# //p' "$0" >&2; exit 2; }
 debian=$(realpath "$(dirname "$0")")/debian.sh
 suite=${FASTSDT_SUITE:-bookworm}
 dir=${FASTSDT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/fastsdt}/sources/$suite/$1

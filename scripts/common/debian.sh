@@ -11,7 +11,7 @@
 # FASTSDT_ARCHIVE=ubuntu: Ubuntu's suites, from the folder beside the machine's Debian or from FASTSDT_UBUNTU_MIRROR; Debian's keys sign
 # Ubuntu's, as a package. Exit 4: no mirror.
 set -euo pipefail
-[ $# -ge 2 ] || { sed -n '3,13s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -ge 2 ] || { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 . "$(dirname "$(realpath "$0")")/archive.sh"
 suites=$1
 [ "$suites" != all ] || suites="bullseye bookworm bookworm-backports trixie trixie-backports sid experimental"

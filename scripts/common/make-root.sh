@@ -5,7 +5,7 @@
 # Package files, never installed trees, are kept in the cache (FASTSDT_CACHE, default ~/.cache/fastsdt).
 # Exit 1: the root cannot be made. Exit 4: no mirror has the suite.
 set -euo pipefail
-[ $# = 2 ] || { sed -n '3,6s/^# //p' "$0" >&2; exit 2; }
+[ $# = 2 ] || { sed -n '3,/^[^#]/s/^# //p' "$0" >&2; exit 2; }
 suite=$1 root=$2
 here=$(cd "$(dirname "$0")" && pwd)
 cache=${FASTSDT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/fastsdt}

@@ -3,7 +3,7 @@
 # Unpacks the upstream sources of a Debian source package, without Debian's patches, as DIR/PACKAGE, once:
 # `scripts/common/upstream-source.sh PACKAGE DIR`. SQLite's also get bld/sqlite3.c, one file out of all. Exit 4: they cannot be fetched.
 set -euo pipefail
-[ $# = 2 ] || { sed -n '3,4s/^# //p' "$0" >&2; exit 2; }
+[ $# = 2 ] || { sed -n '3,/^[^#]/s/^# //p' "$0" >&2; exit 2; }
 here=$(realpath "$(dirname "$0")")
 mkdir -p "$2"
 cd "$2"

@@ -86,7 +86,8 @@ int main(void)
 END
 # branch CONDITION: the lines of the file's #if that stand under it.
 branch() { sed -n '/^.\* Architecture-specific logic/,$p' "$source" |
-    awk -v want="$1" '/^#if |^#elif |^#else|^#endif/ { if (depth == 0) { past += on; on = !past && index($0, want) > 0; next } } on && /^#if/ { depth++ } on { print } on && /^#endif/ { depth-- }'; }
+    awk -v want="$1" '/^#if |^#elif |^#else|^#endif/ { if (depth == 0) { past += on; on = !past && index($0, want) > 0; next } }
+        on && /^#if/ { depth++ } on { print } on && /^#endif/ { depth-- }'; }
 
 # Where the last literal of a format fails, as in "[x0, #8]" on arm64, libbpf goes on with a length that nothing has set. The
 # length gets a value here that makes this an error.

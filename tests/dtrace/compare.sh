@@ -14,7 +14,7 @@ fi
 [ -n "$peer" ] || skip "systemtap's dtrace is not installed"
 where_sdt "$PWD/systemtap" || skip "systemtap's sys/sdt.h is not installed"
 [ "$*" != all ] || set -- tcl8.6 glib2.0 postgresql-15 python3.11 perl php8.2 ruby3.1 erlang ghc openjdk-17 qemu libvirt nodejs mariadb
-[ $# -gt 0 ] || { sed -n '3,5s/^# //p' "$0" >&2; exit 2; }
+[ $# -gt 0 ] || { sed -n '3,/^[^#]/s/^# //p' "$0" >&2; exit 2; }
 
 # made WHAT INCLUDE COMMAND...: in folder WHAT, the header and the object that COMMAND makes, and the program with both.
 made() {

@@ -3,7 +3,7 @@
 # Prints the directory with the provider files of a Debian source package, and of QEMU's those that its build would make.
 # `fetch.sh PACKAGE`. Kept in the cache (FASTSDT_CACHE, default ~/.cache/fastsdt). Exit 4: no mirror, or it lacks the package.
 set -euo pipefail
-[ $# = 1 ] || { sed -n '3,4s/^# //p' "$0" >&2; exit 2; }
+[ $# = 1 ] || { sed -n '3,/^[^#]/s/^# //p' "$0" >&2; exit 2; }
 package=$1
 debian=$(realpath "$(dirname "$0")/../../scripts/common/debian.sh")
 cache=${FASTSDT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/fastsdt}/dtrace

@@ -499,7 +499,8 @@ print(sum(all), sum(v + (v % 4 == 2) for v in all))")
     expect "$program: functions" "$wrong $(awk '$NF == "main.turn" { print $1 }' out)" "0 $passes"
     lines "go-all-$program" >out
     expect "$program: all functions" \
-        "$(sed -nE 's/^did [0-9]+ ([0-9]+) .*/wrong \1/p; s/^(@in|@out): [0-9]{5,}$/\1/p; s/^sites ([0-9]{4,}) of \1 armed; dropped 0; left out [0-9]+$/sites/p; s/^(exit .*|status .*)/\1/p' out | xargs)" \
+        "$(sed -nE 's/^did [0-9]+ ([0-9]+) .*/wrong \1/p; s/^(@in|@out): [0-9]{5,}$/\1/p
+            s/^sites ([0-9]{4,}) of \1 armed; dropped 0; left out [0-9]+$/sites/p; s/^(exit .*|status .*)/\1/p' out | xargs)" \
         "wrong 0 @in @out sites exit 0"
     [ $program != goes-c ] || continue
     lines "go-attach-$program" >out

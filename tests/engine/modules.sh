@@ -150,7 +150,8 @@ done
 # While the next program is awaited, signals, stops and the end work for the program as ever. SIGCONT is sent until it has worked, since one
 # that is sent before the stop is lost.
 "${as_user[@]}" fastsdt-trace --engine user -e 'usdt:*:app:start { @ = count(); }' \
-    -- sh -c 'trap "echo caught" USR1; kill -USR1 $$; (until [ -e continued ]; do kill -CONT $$; done) & kill -STOP $$; : >continued; wait; exec ./main' </dev/null >out 2>err ||
+    -- sh -c 'trap "echo caught" USR1; kill -USR1 $$; (until [ -e continued ]; do kill -CONT $$; done) & kill -STOP $$; : >continued; wait; exec ./main' \
+    </dev/null >out 2>err ||
     fail "signals: $(cat err out)"
 expect "signals" "$(head -2 out | xargs)" "caught @: 1"
 status=0

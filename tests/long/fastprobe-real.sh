@@ -18,7 +18,7 @@
 #   lua     tests/fastprobe/real.lua: Debian's package has no test suite
 #   sqlite  fuzzcheck over its fuzzdata (`make fuzztest`), and speedtest1 --verify, which must print the same hashes
 set -euo pipefail
-usage() { sed -n '3,22s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+usage() { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 top=$(realpath "$(dirname "$0")/../..")
 build=$(realpath "${FASTSDT_BUILD:-$top/build/default}")
 work=${FASTPROBE_REAL_WORK:-$build/fastprobe-real}

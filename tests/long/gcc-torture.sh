@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Compiles and runs GCC's own torture tests (gcc-c-torture/execute) with a fastprobe plugin. Usage:
 #
-# tests/long/gcc-torture.sh [-e MODE]... [-x MODE] [-f FLAGS]... [-r N [-s SEED]] [-n N] [-t SECONDS] [-p FILE]... gcc|clang x86-64|arm64 PLUGIN CC
-# CXX
+#   tests/long/gcc-torture.sh [-e MODE]... [-x MODE] [-f FLAGS]... [-r N [-s SEED]] [-n N] [-t SECONDS] [-p FILE]... gcc|clang x86-64|arm64 PLUGIN CC CXX
 #
 #   -e MODE   entry mode; may be repeated (default: auto, nop10 and frame)
 #   -x MODE   exit mode (default: none)

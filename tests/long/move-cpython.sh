@@ -18,7 +18,7 @@ while getopts b:n:o: option; do
         b) bin=$(realpath "$OPTARG") ;;
         n) nth=$OPTARG ;;
         o) first=$OPTARG ;;
-        *) sed -n '6,12s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+        *) sed -n '6,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     esac
 done
 shift $((OPTIND - 1))

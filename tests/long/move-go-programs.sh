@@ -16,7 +16,7 @@
 set -euo pipefail
 top=$(realpath "$(dirname "$0")/../..")
 . "$top/tests/long/go_programs.sh"
-usage() { sed -n '7,14s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+usage() { sed -n '7,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 bin=$top/build/default/bin arguments=()
 while getopts b:n:t:s: option; do
     case $option in

@@ -16,7 +16,7 @@ while getopts b:r: option; do
     case $option in
         b) bin=$(realpath "$OPTARG") ;;
         r) runs=$OPTARG ;;
-        *) sed -n '6,12s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+        *) sed -n '6,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     esac
 done
 shift $((OPTIND - 1))

@@ -13,7 +13,7 @@ bin=$top/build/default/bin
 while getopts b: option; do
     case $option in
         b) bin=$(realpath "$OPTARG") ;;
-        *) sed -n '4,9s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+        *) sed -n '4,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     esac
 done
 fail() { echo "move-postgresql.sh: $*" >&2; exit 1; }

@@ -18,7 +18,7 @@ while getopts f:n:p:b: option; do
         n) nth=$OPTARG ;;
         p) python=$OPTARG ;;
         b) bin=$(realpath "$OPTARG") ;;
-        *) sed -n '6,11s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+        *) sed -n '6,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     esac
 done
 [ ${#flags[@]} -gt 0 ] || flags=(-O0 -O2 "-O3 -static" -Os)

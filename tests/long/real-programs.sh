@@ -20,7 +20,7 @@
 # headers is compiled once. FASTSDT_JOBS: for make, default 2. FASTSDT_REAL_PROGRAMS: a folder instead of build/real-programs; docs stay as they
 # are.
 set -euo pipefail
-usage() { sed -n '3,20s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+usage() { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 cd "$(dirname "$0")/../.."
 top=$PWD
 build_of_fastsdt=${FASTSDT_BUILD:-$top/build/default}

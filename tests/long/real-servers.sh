@@ -18,7 +18,7 @@ build_only=
 [ "${1:-}" != -b ] || { build_only=1; shift; }
 programs=("$@")
 [ $# -gt 0 ] || programs=(nginx redis)
-for name in "${programs[@]}"; do case $name in nginx | redis) ;; *) sed -n '3,12s/^# \{0,1\}//p' "$0" >&2; exit 2 ;; esac; done
+for name in "${programs[@]}"; do case $name in nginx | redis) ;; *) sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;; esac; done
 fail() { echo "real-servers.sh: $*" >&2; exit 1; }
 plugin=$top/build/default/gcc-$(gcc -dumpversion | cut -d. -f1)/fastprobe.so
 [ -x "$bin/fastsdt-trace" ] && [ -e "$plugin" ] || fail "build fastsdt first: $bin/fastsdt-trace, $plugin"

@@ -13,7 +13,7 @@
 # docs/recorded/real-programs.md, where all three have passed. After a build of fastsdt (build/default), as root; needs wrk.
 # Exit 1: a promise was broken, and a sentence says which.
 set -euo pipefail
-usage() { sed -n '3,16s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+usage() { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 cd "$(dirname "$0")/../.."
 top=$PWD work=$PWD/build/services
 fail() { echo "services.sh: $*" >&2; exit 1; }

@@ -17,7 +17,7 @@ while [ $# -gt 1 ]; do
     esac
     shift 2
 done
-[ $# = 0 ] || { sed -n '5,7s/^# //p' "$0" >&2; exit 2; }
+[ $# = 0 ] || { sed -n '5,/^[^#]/s/^# //p' "$0" >&2; exit 2; }
 export FASTSDT_SOURCE=$PWD FASTSDT_BUILD=$PWD/build/default PATH=$PWD/build/default/bin:$PATH
 if [ -n "$attachments" ]; then
     FASTSDT_ATTACHMENTS=$attachments engine_attachments_test

@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../.."
 steps="demo build tests"
 case ${1:-} in
 --build-only) steps=compilers; shift ;;
--*) sed -n '3,7s/^# //p' "$0" >&2; exit 2 ;;
+-*) sed -n '3,/^[^#]/s/^# //p' "$0" >&2; exit 2 ;;
 esac
 [ $# -gt 0 ] || set -- trixie sid noble
 out=build/distros

@@ -13,11 +13,11 @@
 #include <charconv>
 #include <filesystem>
 #include <functional>
-#include <initializer_list>
 #include <limits>
 #include <regex>
 #include <set>
 #include <string_view>
+#include <vector>
 
 namespace fastsdt::trace_tool {
 namespace {

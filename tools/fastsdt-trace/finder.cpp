@@ -11,27 +11,14 @@
 #include "proc/threads.h"
 #include "proc/processes.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <string_view>
 #include <sys/stat.h>
 #include <unistd.h>
 
 namespace fastsdt::trace_tool {
-namespace {
 
 namespace fs = std::filesystem;
-
-template <class Range, class Test>
-bool any(const Range& range, const Test& test)
-{
-    return std::any_of(range.begin(), range.end(), test);
-}
-
-} // namespace
 
 void Finder::add_root(pid_t pid)
 {
@@ -42,7 +29,8 @@ void Finder::add_root(pid_t pid)
 // Also a process whose file was replaced by an upgrade.
 bool Finder::has_mapped(pid_t pid, const std::vector<Mapping>& mappings) const
 {
-    return selection_.of(Way::exe).empty() || any(selection_.of(Way::exe), [&](const std::string& file) {
+    return selection_.of(Way::exe).empty()
+        || std::ranges::any_of(selection_.of(Way::exe), [&](const std::string& file) {
                const FoundMapping found = find_mapped(pid, file, mappings);
                return found.mapped || !found.replaced_by_other.empty();
            });

@@ -23,13 +23,8 @@
 #include <elf.h>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
-#include <linux/magic.h>
-#include <pwd.h>
 #include <span>
 #include <string_view>
-#include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 #include <wordexp.h>
 

@@ -10,7 +10,7 @@
 set -euo pipefail
 there=$(realpath "$(dirname "$0")")
 fail() { echo "make.sh: $*" >&2; exit 1; }
-[ $# = 0 ] || [ "$*" = --check ] || { sed -n '3,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# = 0 ] || [ "$*" = --check ] || { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 for tool in node npm; do command -v $tool >/dev/null || fail "$tool is not installed"; done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
